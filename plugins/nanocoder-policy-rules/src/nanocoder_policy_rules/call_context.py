@@ -64,7 +64,7 @@ class CallContext:
 
     @cached_property
     def operands(self) -> "list[ResolvedPath]":
-        """Return what words of the command may name, where no sandbox keeps files from it."""
+        """Return the paths that words of the command name, where no sandbox hides them."""
         if self.is_held:
             return []
         words = dict.fromkeys(self.script.operands)
@@ -176,5 +176,5 @@ class CallContext:
 
 
 def _parts(word: str) -> tuple[str, ...]:
-    """Return what may be a path: a word, the value of an option or a variable, `-o/path`."""
+    """Return the possible paths in it: a word, the value of an option or a variable, `-o/path`."""
     return word, word.rpartition("=")[2], word[2:] if word[0:1] == "-" and "/" in word else ""
