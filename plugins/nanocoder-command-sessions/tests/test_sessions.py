@@ -43,6 +43,17 @@ def journal_of(nanocoder, session):
     return nanocoder.home / f".local/state/nanocoder/sessions/{session}.jsonl"
 
 
+def test_the_group_alone_lists_with_the_options_of_the_list_and_a_slip_is_no_word(nanocoder):
+    nanocoder("run", "--model", nanocoder.script(DONE), PROMPT)
+    for words in ([], ["--all"], ["--output", "json"]):
+        alone, named = nanocoder("sessions", *words), nanocoder("sessions", "list", *words)
+        assert (alone.returncode, alone.stdout) == (0, named.stdout)
+        assert PROMPT in alone.stdout
+    assert "there is no action 'shwo'; did you mean 'show'?" in nanocoder("sessions", "shwo").stderr
+    assert "rewind" in nanocoder("sessions", "--help").stdout
+    assert nanocoder("config").stderr.startswith("nanocoder: name an action: show, ")
+
+
 # What was typed
 
 

@@ -26,6 +26,7 @@ def write(path="new.py", content="x = 1\n"):
 def test_a_call_that_needs_approval_shows_a_preview_and_runs_when_approved(run, workspace):
     talk = run(write(), DONE).see(ASKED)
     assert "x = 1" in talk.text
+    assert talk.text.count("medium") == 1, "the reason says the risk, so the heading does not"
     assert not (workspace / "new.py").exists()
     talk.type("y").see("All done.")
     assert talk.end() == 0

@@ -399,6 +399,18 @@ def test_who_leaves_is_told_the_way_back(chat, state, leave):
     assert talk.text.endswith(f"To resume: nanocoder sessions resume {journal.stem}")
 
 
+def test_a_mode_is_not_resumed_and_a_person_reads_so(start):
+    talk = start(["--mode", "edits"], HI).see("edits · ").ready().type("hi").see("1,234 tokens")
+    talk.press("\x04").see(" --mode edits")
+    assert talk.end() == 0
+    began = "this session began in mode edits; it goes on in mode ask (/mode changes it)"
+    again = start(["-c"], HI).see(began).see("ask · ").ready().type("/reload").see("no changes")
+    assert again.text.count(began) == 1
+    assert again.press("\x04").end() == 0
+    same = start(["-c", "--mode", "edits"], HI).see("edits · ").ready()
+    assert "began in mode" not in same.text
+
+
 @pytest.mark.parametrize("word", ["exit", "quit"])
 def test_a_word_that_no_model_can_use_leaves(chat, word):
     talk = chat({"text": "Never asked."}).type(word)

@@ -32,12 +32,28 @@ FORMATS: Final = tuple(
     for option in ("--format", "--output")
 )
 
+LISTING: Final = (
+    Argument("--all", "the sessions of every directory", kind="flag"),
+    Argument("--tag", "only those with this tag", metavar="TAG"),
+    Argument("--tree", "forks below the session that they began with", kind="flag"),
+    Argument("--empty", "also sessions in which no model answered", kind="flag"),
+    Argument("--gone", "also sessions whose directory is gone, with --all", kind="flag"),
+    OUTPUT,
+    DIRECTORY,
+)
+"""Options of `sessions list`, which `sessions` alone has, too."""
+
 
 @hookimpl
 def nanocoder_commands() -> list[Command[Host]]:
     """Offer the group and its actions."""
     return [
-        Command("sessions", "list, show, resume, undo and export sessions"),
+        Command(
+            "sessions",
+            "list (also without an action), show, resume, undo and export sessions",
+            _lazy("listing", "list_all"),
+            LISTING,
+        ),
         _list(),
         _search(),
         _tag(),
@@ -63,13 +79,7 @@ def _list() -> Command[Host]:
                 count="*",
                 metavar="WORD",
             ),
-            Argument("--all", "the sessions of every directory", kind="flag"),
-            Argument("--tag", "only those with this tag", metavar="TAG"),
-            Argument("--tree", "forks below the session that they began with", kind="flag"),
-            Argument("--empty", "also sessions in which no model answered", kind="flag"),
-            Argument("--gone", "also sessions whose directory is gone, with --all", kind="flag"),
-            OUTPUT,
-            DIRECTORY,
+            *LISTING,
         ),
     )
 

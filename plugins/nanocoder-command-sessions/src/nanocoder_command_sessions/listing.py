@@ -29,6 +29,11 @@ EMPTY: Final = "{} without a model's answer not shown (--empty lists them)."
 GONE: Final = "{} of directories that are gone not shown (--gone lists them)."
 
 
+def list_all(arguments: Namespace, host: Host) -> int:
+    """Print the sessions as `sessions list` does without words."""
+    return list_sessions(Namespace(**vars(arguments), words=[]), host)
+
+
 def list_sessions(arguments: Namespace, host: Host) -> int:
     """Print the sessions that have a prompt, and of those without an answer how many there are."""
     prompted = [summary for summary in session_store(host).list() if summary.title]

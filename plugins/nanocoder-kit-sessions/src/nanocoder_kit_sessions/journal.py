@@ -186,6 +186,12 @@ class FileJournal(RecordJournal):
         """Return the records that are on the disk; raises UsageError."""
         return read(self.path)
 
+    def first(self) -> Record | None:
+        """Return the first record, which has the session's directory and mode; None if damaged."""
+        with suppress(OSError), self.path.open("rb") as file:
+            return Record.of_line(file.readline())
+        return None
+
     def rename(self, title: str) -> None:
         """Give the session a title. That is no use of it: the time of its last record stays.
 

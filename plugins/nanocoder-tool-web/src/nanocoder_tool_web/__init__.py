@@ -46,8 +46,8 @@ FIRST_ERROR = 400
 HTML_TYPES = ("text/html", "application/xhtml+xml")
 ATTACHED_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf")
 NO_SEARCH = (
-    "web search is not configured; the user can set `instance` in [plugins.tool-web] to the address"
-    " of a SearXNG"
+    "web search is not configured: `instance` in [plugins.tool-web] has to name the address of a"
+    " SearXNG"
 )
 _NUL = b"\0"
 

@@ -142,7 +142,11 @@ class Chat:
 
     def _say_way_back(self) -> None:
         if self._is_kept and self._session.messages:
-            way = f"To resume: nanocoder sessions resume {self._session.id}"
+            mode = self._session.info.mode
+            # A mode is a permission, so a resumed session does not keep it by itself.
+            is_usual = mode is Mode.ASK is self._session.config.core.mode
+            option = "" if is_usual else f" --mode {mode}"
+            way = f"To resume: nanocoder sessions resume {self._session.id}{option}"
             self._terminal.write(f"{self._terminal.paint(way, 'dim')}\n")
 
     def _raise_if_interrupted(self) -> None:

@@ -58,7 +58,9 @@ def _header(request: ApprovalRequest, terminal: Terminal, sandbox: str | None) -
     room = terminal.width - 2
     name = one_line(request.call.name, room)
     effects = ", ".join(effect for effect in DOES if effect in request.effects) or "unknown effects"
-    rating = f"{one_line(request.plugin or 'unknown plugin', 60)}, {request.risk}, {effects}"
+    # The reason of a mode says it already: "bash is rated dangerous, so …".
+    risk = "" if f" rated {request.risk}, " in request.reason else f"{request.risk}, "
+    rating = f"{one_line(request.plugin or 'unknown plugin', 60)}, {risk}{effects}"
     rating = f"{terminal.sign('dot')} {rating}"
     is_wide = len(name) + len(rating) >= room
     name = terminal.paint(name, "bold", _style(request))

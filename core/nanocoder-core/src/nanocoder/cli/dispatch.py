@@ -81,19 +81,19 @@ def _match_of_plugins(named: Sequence[str], host: Host) -> Command[Any]:
     command = _match(named, commands)
     group, action = [*named, ""][:2]
     actions = actions_of(group, commands)
-    if command is not None and (" " in command.name or not actions):
+    # A group that has options of its own does something without an action.
+    is_alone = action[:1] in {"", "-"} and action not in HELP
+    if command and (" " in command.name or not actions or (is_alone and command.arguments)):
         return command
     if action in HELP:
         build(commands).parse_args([group, "--help"])
-    see = f"; see `nanocoder {group} --help`"
-    if actions and not action:
-        raise UsageError(f"name an action: {', '.join(actions)}{see}")
     if problem is not None:
         raise problem
     _refuse_missing_plugin(host, f"{group} {action}" if actions else group)
     if actions:
         hint = did_you_mean(OTHER_NAMES.get(action, action), actions, ".")
-        raise UsageError(f"there is no action {action!r}{hint} Actions: {', '.join(actions)}{see}")
+        what = f"there is no action {action!r}{hint} Actions" if action else "name an action"
+        raise UsageError(f"{what}: {', '.join(actions)}; see `nanocoder {group} --help`")
     prompt = group if any(word.startswith("-") for word in named) else " ".join(named)
     raise _no_command(group, commands, shlex.quote(prompt))
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import cached_property, partial
 from signal import SIGINT
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,7 +18,7 @@ from nanocoder import (
     UsageError,
     start_notices,
 )
-from nanocoder_kit_sessions import SessionSummary, session_store
+from nanocoder_kit_sessions import FileJournal, SessionSummary, session_store
 
 from nanocoder_kit_ui.chat.choices import Models, Sessions
 from nanocoder_kit_ui.chat.display import Display, Running
@@ -36,6 +36,7 @@ from nanocoder_kit_ui.commands import (
 if TYPE_CHECKING:
     from nanocoder_kit_ui.chat.served_models import ServedModels
 
+OTHER_MODE: Final = "this session began in mode {}; it goes on in mode {} (/mode changes it)"
 WORKS: Final = "working"
 
 
@@ -108,13 +109,24 @@ class Conversation:
             except PersonError as error:
                 self.display.warn(use_chat_commands(str(error)))
 
+    @cached_property
+    def _mode_notice(self) -> str:
+        """A notice if the session is resumed in another mode than that of its start, or "".
+
+        A mode is a permission: who resumes a session gives it again, or not.
+        """
+        journal, mode = self.session.journal, self.session.info.mode
+        first = journal.first() if isinstance(journal, FileJournal) else None
+        began = first.data.get("mode", mode) if self.is_resumed and first else mode
+        return OTHER_MODE.format(began, mode) if began != mode else ""
+
     def say_notices(self) -> None:
         """Print the rules that do not apply and the invalid command files, each once."""
         problems = [each.problem for each in self._command_files() if each.problem]
         session = self.session
         notices = [*session.notices, *start_notices(session.config, session.plugins), *problems]
-        for line in [*notices, *plugin_notices(session)]:
-            if line not in self._notices:
+        for line in [self._mode_notice, *notices, *plugin_notices(session)]:
+            if line and line not in self._notices:
                 self._notices.append(line)
                 self.display.warn(use_chat_commands(line))
 
