@@ -39,6 +39,7 @@ def test_an_approved_call_runs_and_a_refused_one_tells_the_model_why(web, nanoco
     server.post("prompt", text="Write a file")
     question = question_of(server)
     assert question["tool"] == "write_file"
+    assert "medium risk" not in question["facts"], "the reason says it"
     assert "one" in question["html"]
     answer = {"question": question["question"], "digest": question["digest"]}
     refused = server.post("answer", **answer, approved=False, reason="not this file")

@@ -298,7 +298,9 @@ def may_be_exact(request: ApprovalRequest) -> bool:
 
 def _facts(request: ApprovalRequest, session: SessionInfo) -> Sequence[str]:
     """Return further facts about a call for its approval, each in a few words."""
-    facts = [f"{request.risk} risk", f"in {request.cwd}"]
+    # The reason of a mode says the risk already: "bash is rated dangerous, so …".
+    is_said = f" rated {request.risk}, " in request.reason
+    facts = [*([] if is_said else [f"{request.risk} risk"]), f"in {request.cwd}"]
     facts += [f"effects: {', '.join(sorted(map(str, request.effects)))}"] if request.effects else []
     facts += [f"from {request.plugin}"] if request.plugin else []
     facts += [f"asked by the sub-agent {session.agent}"] if session.agent else []

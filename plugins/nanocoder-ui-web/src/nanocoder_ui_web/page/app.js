@@ -158,7 +158,7 @@ function scopeChoice(entry) {
 function approvalCard(entry) {
   const card = element("section", { class: "question", "aria-label": `Approve ${entry.tool}?` });
   const scope = scopeChoice(entry);
-  const reason = element("input", { "aria-label": "Why not, for the model", placeholder: "Why not? The model reads it" });
+  const reason = element("input", { "aria-label": "Why not, for the model", placeholder: "Why not? For the model" });
   const draft = element("textarea", { rows: 8, "aria-label": "Arguments", spellcheck: "false", hidden: true });
   draft.value = entry.arguments;
   const send = (values) => answer(card, entry.question, { digest: entry.digest, actor: find("name").value, ...values });
