@@ -59,6 +59,12 @@ def test_a_rule_granted_for_the_session_holds_for_the_calls_that_it_names_alone(
     assert asked_about(tmp_path, person, "a", "a", "b") == ["a", "b"]
 
 
+@pytest.mark.contract("W13")
+def test_a_rule_granted_for_some_calls_is_asked_about_again_after_them(tmp_path):
+    person = Person(scope="session", uses=2)
+    assert asked_about(tmp_path, person, "a", "a", "b", "a", "a", "a") == ["a", "b", "a"]
+
+
 @pytest.mark.contract("C9")
 @pytest.mark.parametrize("scope", ["project", "user"])
 def test_the_event_of_an_approval_says_what_was_granted(tmp_path, scope):
@@ -66,7 +72,7 @@ def test_the_event_of_an_approval_says_what_was_granted(tmp_path, scope):
     with opened(tmp_path, plugins=PLUGINS, approve=person) as (session, _):
         _, events = called(session, "note", {"target": "a"})
     [approved] = [event for event in events if event.kind == "call.approved"]
-    granted = {"scope": scope, "grants": ("note(a)",), "lasts_s": 60.0}
+    granted = {"scope": scope, "grants": ("note(a)",), "lasts_s": 60.0, "uses": 0}
     assert approved.data == {"always": False, "actors": [], **granted}
 
 
@@ -86,6 +92,8 @@ def test_an_approval_for_once_grants_nothing(tmp_path):
         ("a", {"scope": "everywhere"}),
         ("a", {"scope": "user", "arguments": {"target": "b"}}),
         ("a", {"scope": "user", "lasts_s": -1.0}),
+        ("a", {"scope": "session", "uses": -1}),
+        ("a", {"scope": "session", "uses": "two"}),
         ("a", {"scope": "user", "lasts_s": float("nan")}),
         ("a", {"scope": "user", "lasts_s": "a day"}),
         ("a", {"scope": ["user"]}),

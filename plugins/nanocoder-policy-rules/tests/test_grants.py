@@ -323,13 +323,12 @@ def test_grants_are_listed_with_where_they_hold_and_until_when(nanocoder, keep):
     keep("bash(make all)", scope="user", lasts_s=3_600.0)
     keep("bash(make old)", lasts_s=0.01)
     done = nanocoder("grants", "list")
-    old, everywhere, *both = done.stdout.splitlines()[1:]
-    assert "bash(make old)" in old
-    assert "expired" in old
+    everywhere, *both = done.stdout.splitlines()[1:]
+    assert "bash(make old)" not in done.stdout
     assert "everywhere" in everywhere
     assert all(str(nanocoder.cwd) in line and "no end" in line for line in both)
     listed = json.loads(nanocoder("grants", "list", "--output", "json").stdout)
-    assert [each["expired"] for each in listed] == [True, False, False]
+    assert [each["expires"] > 0 for each in listed] == [True, False]
 
 
 def test_explain_names_the_grant(nanocoder, keep):

@@ -56,7 +56,7 @@ def test_a_pattern_that_matches_nothing_is_named_with_its_line(read, line, probl
     write(read.root, ".nanocoderignore", f"# first\n{line}\n")
     with pytest.raises(ValueError, match=rf"\.nanocoderignore:2: .*{problem}"):
         read("a")
-    with pytest.raises(ValueError, match=rf"ignore\[1\] can match nothing: .*{problem}"):
+    with pytest.raises(ValueError, match=rf"ignore\[1\]: it can match nothing: .*{problem}"):
         Settings(ignore=("x", line))
 
 

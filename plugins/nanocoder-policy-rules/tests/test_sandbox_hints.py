@@ -49,7 +49,7 @@ READ_ONLY = "touch: cannot touch 'a': Read-only file system"
             "curl: (7) Failed to connect to 127.0.0.1 port 80: Connection refused",
             "edits",
             {},
-            "alone",
+            "no network but to servers of this session",
         ),
         (READ_ONLY, "ask", {"access": "write"}, 'access="outside" and a reason'),
         (READ_ONLY, "plan", {}, "plan mode changes nothing"),

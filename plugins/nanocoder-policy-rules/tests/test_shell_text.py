@@ -94,10 +94,10 @@ def test_assignments_and_variables_of_loops_are_kept():
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("echo \u200b", "cannot be seen (U+200B)"),
-        ("echo x\rtouch y", "cannot be seen (U+000D)"),
-        ("echo a\0", "cannot be seen (U+0000)"),
-        ("echo \u202e", "cannot be seen (U+202E)"),
+        ("echo \u200b", "cannot be seen"),
+        ("echo x\rtouch y", "cannot be seen"),
+        ("echo a\0", "cannot be seen"),
+        ("echo \u202e", "cannot be seen"),
         ("echo 'a", "not understood as bash"),
         ("if true", "not understood as bash"),
         ("echo *(e:'touch x':)", "not understood as bash"),

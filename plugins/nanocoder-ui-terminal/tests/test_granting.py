@@ -51,6 +51,16 @@ def test_a_grant_may_have_an_end(run, state):
     assert grant["expires"] - grant["since"] == pytest.approx(7_200)
 
 
+@pytest.mark.contract("W13")
+def test_a_grant_for_some_calls_asks_again_after_them_and_keeps_nothing(run, state):
+    talk = run(*[command("touch one")] * 3, DONE).see(ASKED).type("a")
+    talk.see("s 5: for the next 5 calls").type("s 1")
+    talk.see(ASKED, times=2).type("n").see("All done.")
+    assert talk.text.count("Approve?") == 2
+    assert talk.text.count("• bash touch one") == 2
+    assert rules(state) == []
+
+
 @pytest.mark.parametrize("answer", ["o", "once"])
 def test_once_keeps_nothing(run, workspace, state, answer):
     talk = run(command("touch one"), DONE).see(ASKED).type("a").see("How far?").type(answer)
@@ -124,6 +134,9 @@ def test_a_revoked_grant_asks_again_in_the_same_session(run, state):
         ("u 30m", Extent("user", 1_800.0)),
         ("u 1w", Extent("user", 604_800.0)),
         ("s", Extent("session")),
+        ("s 5", Extent("session", uses=5)),
+        ("p 5", None),
+        ("s 0", None),
         ("once", Extent("")),
         ("o 2h", None),
         ("u 0h", None),

@@ -114,6 +114,20 @@ def test_always_is_no_wider_than_the_rules_that_are_offered(web):
     assert question_of(server, question["number"])["tool"] == "write_file"
 
 
+def test_a_rule_for_some_calls_is_asked_about_again_after_them(web):
+    server = web(*[{"calls": [WRITE]}] * 3, {"text": "Done."})
+    server.login()
+    server.post("prompt", text="Write it thrice")
+    question = question_of(server)
+    answer = {"question": question["question"], "digest": question["digest"]}
+    server.post("answer", **answer, approved=True, scope="session", uses=1)
+    again = question_of(server, question["number"])
+    assert again["tool"] == "write_file"
+    server.post("answer", question=again["question"], digest=again["digest"], approved=False)
+    calls = [entry for entry in server.until("finished") if entry["kind"] == "call"]
+    assert len(calls) == 3
+
+
 def test_an_edited_call_is_approved_once_whatever_else_was_chosen(web, nanocoder):
     edited = '{"path": "a.txt", "content": "three\\n"}'
     server = web({"calls": [WRITE]}, {"calls": [WRITE]}, {"text": "Done."})

@@ -32,7 +32,6 @@ from nanocoder_schema import ConfigError, PersonError, UsageError, did_you_mean
 
 from nanocoder_config.document import ConfigFile
 
-FEW: Final = 3
 MANY: Final = 8
 """The most keys that a message lists."""
 _VENDORS_KEY: Final = r"(?i)(^|api|auth|access|secret)[_-]?(key|token)$"
@@ -241,7 +240,7 @@ def hint(word: str, names: Collection[str]) -> str:
     if re.search(_VENDORS_KEY, word):
         return NO_KEYS
     last = word.rpartition(".")[2]
-    if 0 < len(same := [name for name in names if name.endswith(f".{last}")]) <= FEW:
+    if 0 < len(same := [name for name in names if name.endswith(f".{last}")]) <= MANY:
         return f"; did you mean {' or '.join(map(repr, same))}?"
     few = f"; known here: {', '.join(sorted(names))}" if 0 < len(names) <= MANY else ""
     return did_you_mean(word, names, few)

@@ -290,9 +290,10 @@ class ApprovalAnswer:
 
     *arguments* replaces the call's own ("edit"), *always* repeats the approval for the session. A
     *scope* ("session", "project", "user") grants the rules that the request offers, for *lasts_s*
-    seconds (0: until they are revoked, or the session ends). *actor* is the person's name as the
-    screen knows it: one that they cannot choose themselves. *group* may hold answers to requests of
-    the request's own group; each counts if its call still asks the same when it is prepared.
+    seconds (0: until they are revoked, or the session ends), in a session for *uses* more calls (0:
+    any number). *actor* is the person's name as the screen knows it: one that they cannot choose
+    themselves. *group* may hold answers to requests of the request's own group; each counts if its
+    call still asks the same when it is prepared.
     """
 
     id: str
@@ -303,6 +304,7 @@ class ApprovalAnswer:
     always: bool = False
     scope: str = ""
     lasts_s: float = 0.0
+    uses: int = 0
     actor: str = ""
     group: tuple[Any, ...] = ()
 

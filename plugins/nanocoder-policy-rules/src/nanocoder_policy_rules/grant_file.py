@@ -30,8 +30,6 @@ MAX_BYTES: Final = 16_777_216
 MAX_GRANTS: Final = 5_000
 PROJECT: Final = "project"
 USER: Final = "user"
-SHOWN_FOR_S: Final = 30 * 86_400
-"""For so long a grant that has expired is still listed."""
 
 
 @frozen
@@ -48,11 +46,6 @@ class Grant:
     since: float
     expires: float = 0.0
     session: str = ""
-
-    @property
-    def has_expired(self) -> bool:
-        """Tell whether its time is over."""
-        return bool(self.expires) and time.time() >= self.expires
 
     @property
     def extent(self) -> str:
@@ -81,18 +74,19 @@ def valid(session: SessionInfo) -> Mapping[str, Grant]:
     return {
         text: grant
         for grant in grants
-        if not grant.has_expired and (grant.scope == USER or grant.folder == folder)
+        if grant.scope == USER or grant.folder == folder
         for text in grant.rules
     }
 
 
 def load() -> tuple[Grant, ...]:
-    """Return every grant, those that have expired too; raises ConfigError for a broken file."""
+    """Return every grant that has not expired; raises ConfigError for a broken file."""
     path = state_dir() / NAME
     try:
         with os.fdopen(open_private(path), "rb") as file:
             entries = parse_json(file.read(MAX_BYTES).decode())["grants"]
-        return tuple(structure(Grant, entry) for entry in entries)
+        grants = [structure(Grant, entry) for entry in entries]
+        return tuple(grant for grant in grants if not 0 < grant.expires <= time.time())
     except FileNotFoundError:
         return ()
     except OSError as error:
@@ -124,9 +118,8 @@ def _change(change: Callable[[tuple[Grant, ...]], list[Grant]]) -> None:
     path = state_dir() / NAME
     try:
         with holding(path.with_suffix(".lock")):
-            since = time.time() - SHOWN_FOR_S
-            grants = [each for each in change(load()) if not 0 < each.expires < since]
-            content = json.dumps({"grants": [asdict(each) for each in grants]}, indent=1)
+            grants = [asdict(each) for each in change(load())]
+            content = json.dumps({"grants": grants}, indent=1)
             replace_file(path, content.encode())
     except OSError as error:
         raise ConfigError(f"cannot write {path}: {error.strerror}; nothing was changed") from None
@@ -136,7 +129,7 @@ def list_grants(arguments: Namespace, host: Host) -> int:
     """Print every grant, the latest first; raises ConfigError for a broken file."""
     grants = sorted(load(), key=lambda grant: -grant.since)
     if arguments.output == "json":
-        host.print_json([{**asdict(each), "expired": each.has_expired} for each in grants])
+        host.print_json([asdict(each) for each in grants])
     elif not grants:
         host.print_line("nothing is granted; answer a question with `a` to grant a rule")
     else:
@@ -150,8 +143,6 @@ def list_grants(arguments: Namespace, host: Host) -> int:
 def _row(grant: Grant, rule: str) -> tuple[str, ...]:
     where = grant.folder or "everywhere"
     until = moment(grant.expires) if grant.expires else "no end"
-    if grant.has_expired:
-        until = f"expired {until}"
     return grant.id, rule, where, moment(grant.since), until
 
 

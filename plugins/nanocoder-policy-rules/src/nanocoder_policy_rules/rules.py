@@ -126,15 +126,16 @@ class Rule:
             and (not table.modes or mode in table.modes)
             and table.interactive in (None, session.interactive)
             and (not table.folder or names_folder(table.folder, session))
-            and (table.expires is None or not self.is_expired(datetime.now().astimezone()))
+            and not self.has_expired
         )
 
-    def is_expired(self, now: datetime) -> bool:
-        """Tell whether the rule no longer counts at *now*; a date counts to its end."""
+    @property
+    def has_expired(self) -> bool:
+        """Tell whether the rule no longer counts; a date counts to its end."""
         expires = self.table.expires
         if isinstance(expires, datetime):
-            return expires.astimezone() <= now
-        return expires is not None and bool(expires < now.date())
+            return expires.astimezone() <= datetime.now().astimezone()
+        return expires is not None and bool(expires < datetime.now().astimezone().date())
 
 
 def rules_of(

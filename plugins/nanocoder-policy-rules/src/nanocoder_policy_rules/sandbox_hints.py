@@ -10,11 +10,11 @@ _NO_NETWORK: Final = re.compile(
     r"Could not resolve host|[Nn]ame resolution|Name or service not known|getaddrinfo|EAI_AGAIN"
     r"|Network is unreachable|ENETUNREACH|No address associated|failed to lookup address"
     r"|dns error|lookup \S+ on \S+: (?:dial|read) udp"
-    r"|is not among the hosts that the settings allow"
+    r"|is not among the hosts that the settings allow|[Cc]onnection refused|ECONNREFUSED"
+    r"|[Cc]ouldn't connect"
     # pip and uv, whose settings here say that there is no network
     r"|No matching distribution found|network was disabled"
 )
-_UNREACHABLE: Final = re.compile(r"[Cc]onnection refused|[Cc]ouldn't connect|ECONNREFUSED")
 _REFUSED: Final = re.compile(
     r"Read-only file system|EROFS|Device or resource busy"
     r"|Permission denied|EACCES|Operation not permitted|EPERM"
@@ -54,7 +54,10 @@ def _limit(result: ToolResult, session: SessionInfo, *, is_read_only: bool) -> t
     output = result.output
     if _NO_NETWORK.search(output) and (result.is_error or _SAID_BY_PROGRAM.search(output)):
         settings = f"`hosts` or `network` in [plugins.sandbox-{session.sandbox.split()[0]}]"
-        return "has no network", f"{_OUTSIDE}, or the user allows it by {settings}"
+        return (
+            "has no network but to servers of this session",
+            f"{_OUTSIDE}, or the user allows it by {settings}",
+        )
     if is_read_only and "undone" in result.metadata:
         return "keeps nothing that this command changed", f"to change files, {_WRITE}"
     if result.is_error and _REFUSED.search(output):
@@ -64,6 +67,4 @@ def _limit(result: ToolResult, session: SessionInfo, *, is_read_only: bool) -> t
             return limit, f"to change files, {_WRITE}, {elsewhere}"
         limit = f"lets only the workspace be written, but for protected names, and {_HIDES}"
         return limit, _OUTSIDE
-    if result.is_error and _UNREACHABLE.search(output):
-        return "reaches servers of this session alone, no others of this machine", _OUTSIDE
     return "", ""

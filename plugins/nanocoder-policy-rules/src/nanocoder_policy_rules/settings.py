@@ -31,44 +31,43 @@ Remark = tuple[object, str, bool]
 # The rules bring 15 modules along, and a start without a rule of its own needs none of them.
 
 
-def _all_rules(_: object, attribute: "Attribute[Any]", texts: tuple[str, ...]) -> None:
-    if texts:
-        from nanocoder_policy_rules.rules import rule
+def _checked(check: Callable[[Any, str], None], default: Any = (), **metadata: Any) -> Any:
+    """Return a field of items that are checked, but for the *default* ones."""
 
-        for text in texts:
-            rule(text, cast("RuleVerdict", attribute.name))
+    def validate(_: object, attribute: "Attribute[Any]", items: tuple[Any, ...]) -> None:
+        for at, item in enumerate(() if items is attribute.default else items):
+            try:
+                check(item, attribute.name)
+            except ValueError as error:
+                raise ValueError(f"{attribute.name}[{at}]: {error}") from None
 
-
-def _all_tables(_: object, attribute: "Attribute[Any]", tables: tuple[RuleTable, ...]) -> None:
-    for at, table in enumerate(tables):
-        from nanocoder_policy_rules.rules import rule_of
-
-        try:
-            rule_of(table)
-        except ValueError as error:
-            raise ValueError(f"{attribute.name}[{at}]: {error}") from None
+    return field(default=default, validator=validate, metadata=metadata)
 
 
-def _all_names(_: object, attribute: "Attribute[Any]", texts: tuple[str, ...]) -> None:
-    if texts is attribute.default:
-        return
+def _check_rule(item: str | RuleTable, verdict: str) -> None:
+    from nanocoder_policy_rules.rules import rule, rule_of
+
+    if isinstance(item, str):
+        rule(item, cast("RuleVerdict", verdict))
+    else:
+        rule_of(item)
+
+
+def _check_name(text: str, _: str) -> None:
     from nanocoder_kit_files.glob import problem_of_glob
 
-    for text in texts:
-        problem = problem_of_glob(text)
-        if "/" in text:
-            problem = "names have no '/'; a rule such as deny = [\"*(a/b.json)\"] is about paths"
-        if problem:
-            raise ValueError(f"{text!r} can match no name: {problem}")
+    problem = problem_of_glob(text)
+    if "/" in text:
+        problem = "names have no '/'; a rule such as deny = [\"*(a/b.json)\"] is about paths"
+    if problem:
+        raise ValueError(f"{text!r} can match no name: {problem}")
 
 
-def _all_lines(_: object, attribute: "Attribute[Any]", texts: tuple[str, ...]) -> None:
-    if texts:
-        from nanocoder_kit_files.glob.ignore_file import read_rules
+def _check_line(text: str, _: str) -> None:
+    from nanocoder_kit_files.glob.ignore_file import read_rules
 
-        malformed = read_rules("\n".join(texts).encode(), braces=True).malformed
-        for number, problem in malformed:
-            raise ValueError(f"{attribute.name}[{number - 1}] can match nothing: {problem}")
+    for _line, problem in read_rules(text.encode(), braces=True).malformed:
+        raise ValueError(f"it can match nothing: {problem}")
 
 
 class PlacedText(str):
@@ -82,10 +81,6 @@ def _place_text(text: str, origin: Callable[[], object]) -> PlacedText:
     placed = PlacedText(text)
     placed.origin = origin
     return placed
-
-
-_TABLES: Final = {"tighten": "union", "place": RuleTable.at}
-_RULES: Final = {"tighten": "union", "place": _place_text}
 
 
 @frozen(eq=False, repr=False, slots=False)
@@ -107,22 +102,18 @@ class Settings:
     *redactor* is no setting: it knows the secrets of the environment.
     """
 
-    deny: tuple[str, ...] = field(default=(), validator=_all_rules, metadata=_RULES)
-    ask: tuple[str, ...] = field(default=(), validator=_all_rules, metadata=_RULES)
-    allow: tuple[str, ...] = field(
-        default=(), validator=_all_rules, metadata={"place": _place_text}
-    )
-    rules: tuple[RuleTable, ...] = field(default=(), validator=_all_tables, metadata=_TABLES)
+    deny: tuple[str, ...] = _checked(_check_rule, tighten="union", place=_place_text)
+    ask: tuple[str, ...] = _checked(_check_rule, tighten="union", place=_place_text)
+    allow: tuple[str, ...] = _checked(_check_rule, place=_place_text)
+    rules: tuple[RuleTable, ...] = _checked(_check_rule, tighten="union", place=RuleTable.at)
     only_managed_allow: bool = field(default=False, metadata={"tighten": "true"})
     replace_secrets: bool = field(default=False, metadata=_ONLY_USER)
-    secrets: tuple[str, ...] = field(
-        default=SECRETS, validator=_all_names, metadata={"tighten": "union"}
-    )
-    not_secrets: tuple[str, ...] = field(default=NOT_SECRETS, validator=_all_names)
+    secrets: tuple[str, ...] = _checked(_check_name, SECRETS, tighten="union")
+    not_secrets: tuple[str, ...] = _checked(_check_name, NOT_SECRETS)
     blocklist: bool = field(default=True, metadata={"tighten": "true"})
     ask_in_steps: bool = field(default=False, metadata={"tighten": "true"})
-    ignore: tuple[str, ...] = field(default=(), validator=_all_lines, metadata={"tighten": "union"})
-    not_ignored: tuple[str, ...] = field(default=(), validator=_all_lines, metadata=_ONLY_USER)
+    ignore: tuple[str, ...] = _checked(_check_line, tighten="union")
+    not_ignored: tuple[str, ...] = _checked(_check_line, user_only=True)
     redact_results: bool = field(default=True, metadata=_ONLY_USER)
     refuse_placeholders: bool = field(default=True, metadata=_ONLY_USER)
     redactor: Redactor = field(factory=Redactor, init=False)
@@ -176,7 +167,6 @@ class Settings:
 
 
 def _remarks(rule: "Rule", tools: Collection[str], plugins: Collection[str]) -> Iterator[Remark]:
-    from datetime import datetime
     from fnmatch import filter as matching
 
     from nanocoder import did_you_mean
@@ -184,7 +174,7 @@ def _remarks(rule: "Rule", tools: Collection[str], plugins: Collection[str]) -> 
     from nanocoder_policy_rules.rules import SHELL
 
     table = rule.table
-    if rule.is_expired(datetime.now().astimezone()):
+    if rule.has_expired:
         line = f"the rule {rule.text!r} expired on {table.expires} and no longer counts"
         yield table.origin(), line, False
         return

@@ -6,13 +6,13 @@ functions and quoted scripts (`bash -c '...'`) are commands like the others.
 
 import re
 import time
-import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import cache, cached_property, lru_cache
 from itertools import dropwhile
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from attrs import evolve, frozen
+from nanocoder import for_terminal
 
 from nanocoder_policy_rules import programs
 from nanocoder_policy_rules.shell_words import (
@@ -37,7 +37,6 @@ MAX_WORDS: Final = 200
 MAX_LEVEL: Final = 200
 MAX_CACHED: Final = 256
 SHOWN_CHARS: Final = 60
-_HIDDEN: Final = frozenset(("Cc", "Cf", "Co", "Cs", "Cn"))
 _CHUNK_BYTES: Final = 1_024
 _RUNS: Final = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 # Options, durations and assignments, which stand before the program that a wrapper starts.
@@ -108,8 +107,8 @@ class Script(NamedTuple):
 @lru_cache(MAX_CACHED)
 def parse(text: str, depth: int = 0) -> Script:
     """Return the commands of *text*, those in scripts that it quotes included."""
-    if hidden := hidden_character(text):
-        return Script(problem=f"it has a character that cannot be seen ({hidden})")
+    if for_terminal(text) != text:
+        return Script(problem="it has a character that cannot be seen")
     if len(text) > MAX_CHARS:
         return Script(problem=f"it has more than {MAX_CHARS:,} characters")
     root = _parsed(text)
@@ -134,15 +133,6 @@ def parse(text: str, depth: int = 0) -> Script:
     problem = problem or next((script.problem for script in inner if script.problem), "")
     commands += [command for script in inner for command in script.commands]
     return Script(tuple(commands), frozenset(visit.kind for visit in nodes), problem)
-
-
-def hidden_character(text: str) -> str:
-    """Return the first character that cannot be seen, as its number; "" without one."""
-    visible = text.replace("\n", "").replace("\t", "")
-    if visible.isprintable():
-        return ""
-    hidden = (each for each in visible if unicodedata.category(each) in _HIDDEN)
-    return next((f"U+{ord(character):04X}" for character in hidden), "")
 
 
 def clip_line(text: str) -> str:

@@ -71,7 +71,9 @@ class Playback:
         elif kind == "call.edited":
             answers.append({"approved": True, "arguments": data.get("arguments", {})})
         elif kind == "call.approved":
-            consent = {name: data[name] for name in ("always", "scope", "lasts_s") if name in data}
+            consent = {
+                name: data[name] for name in ("always", "scope", "lasts_s", "uses") if name in data
+            }
             actors = data.get("actors") or [""]
             answers += [{"approved": True, **consent, "actor": str(actor)} for actor in actors]
         elif kind == "call.denied" and str(data.get("message", "")).startswith(REFUSED):

@@ -53,6 +53,7 @@ def _answer(request: ApprovalRequest, values: Mapping[str, Any]) -> ApprovalAnsw
         actor=actor if isinstance(actor, str) else "",
         scope=values.get("scope", ""),
         lasts_s=values.get("lasts_s", 0.0),
+        uses=values.get("uses", 0),
         group=_group(request, values.get("group")),
     )
 

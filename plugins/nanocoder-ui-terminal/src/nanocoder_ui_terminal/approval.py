@@ -256,7 +256,8 @@ class _OpenRequest:
             if extent := parse_extent(typed, for_tool=is_for_tool(self.request)):
                 is_exact = extent.scope == EXACT
                 scope = "" if is_exact else extent.scope
-                return self.agree(always=is_exact, scope=scope, lasts_s=extent.lasts_s)
+                ends = {"lasts_s": extent.lasts_s, "uses": extent.uses}
+                return self.agree(always=is_exact, scope=scope, **ends)
             if not typed.strip() or typed.strip().casefold() in BACK:
                 break
             write_note(UNKNOWN.format(typed.strip()), terminal)

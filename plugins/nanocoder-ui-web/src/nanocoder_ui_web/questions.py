@@ -76,6 +76,7 @@ class Questions:
             # As in the terminal: never wider than the offered rules, or the call that was shown.
             always=is_as_seen and answer.get("always") is True and may_be_exact(request),
             scope=str(answer.get("scope") or "") if is_as_seen else "",
+            uses=answer.get("uses") or 0,
             actor=str(answer.get("actor") or ""),
         )
 

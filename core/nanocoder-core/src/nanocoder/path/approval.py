@@ -34,6 +34,8 @@ from nanocoder.values import (
 Answering = Generator[Emitted, None, ApprovalAnswer]
 SCOPES = ("session", "project", "user")
 """Scopes of the rules that a person grants; the policy that offered them stores the last two."""
+FOREVER = 1_000_000_000
+"""More calls than a session makes: an approval for so many holds until its end."""
 MAX_QUESTIONS = 10
 """The most questions about one call, edited or changed meanwhile, before it is refused."""
 
@@ -94,6 +96,7 @@ class Approvals:
                 self._require_sandbox(flight)
             is_shown = self._session.info.dry_run and not is_performed(flight.tool, flight.call)
             if not is_shown and self._needs_no_question(flight, answered):
+                self._count_use(flight)
                 return
             preview = self._preview(flight)
             # The obstacle may reveal what a rule guards: then the person decides.
@@ -111,9 +114,8 @@ class Approvals:
             elif self._is_still_valid(flight):
                 flight.is_agreed = True
                 granted = flight.verdict.grants if answer.scope else ()
-                consent = {name: getattr(answer, name) for name in ("always", "scope", "lasts_s")}
-                consent |= {"grants": granted, "actors": flight.actors}
-                yield flight.event("call.approved", **consent)
+                consent = {it: getattr(answer, it) for it in ("always", "scope", "lasts_s", "uses")}
+                yield flight.event("call.approved", **consent, grants=granted, actors=flight.actors)
                 return
         raise Denied(f"denied: you were asked {MAX_QUESTIONS} times; each edit needed an approval")
 
@@ -130,14 +132,19 @@ class Approvals:
             flight.is_agreed = flight.is_covered or verdict.covers_steps
             return True
         # After an edit, the person has just answered the same question.
-        is_same = answered is not None and _question_of(answered) == _question_of(verdict)
         flight.is_agreed = (
             (flight.is_covered and not verdict.asks_inside_composed)
-            or is_same
+            or (answered is not None and _question_of(answered) == _question_of(verdict))
             or consent_key(verdict, flight.call, flight.tool) in self._session.remembered_consent
             or (flight.call.name, *verdict.grants) in self._session.remembered_consent
         )
         return flight.is_agreed
+
+    def _count_use(self, flight: InFlight) -> None:
+        """Count a call that needed no question by a grant for some calls, and end its last one."""
+        consent, key = self._session.remembered_consent, (flight.call.name, *flight.verdict.grants)
+        if (left := consent.pop(key, 0) - 1) > 0:
+            consent[key] = left
 
     def _preview(self, flight: InFlight) -> Preview:
         # A copy: a plugin must not change the call that is shown, nor its digest.
@@ -220,17 +227,20 @@ class Approvals:
         if not answer.approved:
             why = f": {answer.reason}" if answer.reason else ""
             raise Denied(f"denied by the user{why}")
-        is_offered = bool(verdict.grants) and answer.scope in SCOPES and answer.lasts_s >= 0
+        is_offered = (
+            verdict.grants and answer.scope in SCOPES and answer.lasts_s >= 0 <= answer.uses
+        )
         # Rules are for the original call; the policy has not judged the edited one.
         if answer.scope and (answer.arguments is not None or not is_offered):
             raise Denied(f"denied: consent for the scope {answer.scope!r} was not offered")
         if answer.scope == "session":
-            self._session.remembered_consent.add((flight.call.name, *verdict.grants))
+            key = flight.call.name, *verdict.grants
+            self._session.remembered_consent[key] = answer.uses or FOREVER
         if answer.always and verdict.persons == 1:
             # Approval covers the edited arguments, not the original ones.
             arguments = flight.call.arguments if answer.arguments is None else answer.arguments
             call = evolve(flight.call, arguments=copy_arguments(arguments))
-            self._session.remembered_consent.add(consent_key(verdict, call, flight.tool))
+            self._session.remembered_consent[consent_key(verdict, call, flight.tool)] = FOREVER
         return answer
 
     def _group(self, flight: InFlight) -> list[tuple[InFlight, ApprovalRequest]]:

@@ -45,7 +45,8 @@ class CallSession(Protocol):
     """Interface of a session to its calls.
 
     *approve* and *ask* put a request to its person in place of the plugins. *remembered_consent*
-    holds the keys of approvals for the session ("always"); a sub-agent's session may share it.
+    counts for how many more calls an approval for the session holds, by its key; FOREVER for any
+    number. A sub-agent's session may share it.
     """
 
     plugins: Plugins
@@ -54,7 +55,7 @@ class CallSession(Protocol):
     admission: Admission
     approve: Approver | None
     ask: Asker | None
-    remembered_consent: set[tuple[str, ...]]
+    remembered_consent: dict[tuple[str, ...], int]
 
     @property
     def tools(self) -> Tools:

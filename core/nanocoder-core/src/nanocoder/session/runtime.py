@@ -47,6 +47,7 @@ class _Working:
         self._workspace: Workspace | None = None
         self._resources: dict[tuple[str, str], Any] = {}
         self._sandbox: OpenSandbox | None = None
+        self._kept: sandboxes.Chosen | None = None
         self._resources_lock, self._workspace_lock = threading.Lock(), threading.Lock()
         self._inner_usage, self._inner_files = Usage(), list[str]()
         self._inner_lock = threading.Lock()
@@ -60,7 +61,7 @@ class Runtime(_Working):
     `sub_sessions.py` does not replace.
 
     *max_turns*, *max_calls* and *max_tokens* limit one run (0: no limit). *remembered_consent*
-    holds the keys of approvals with "always". *event_lock* is held while a plugin handles an
+    counts for how many more calls an approval holds. *event_lock* is held while a plugin handles an
     event, so that it gets one at a time, from child sessions, too. A child has a *parent*;
     *on_close* removes it there. *notices* are shown at its start. *report* is of the latest run.
     """
@@ -82,7 +83,7 @@ class Runtime(_Working):
     max_tokens: int = 0
     parent: "Runtime | None" = None
     on_close: Callable[[], None] = lambda: None
-    remembered_consent: set[tuple[str, ...]] = Factory(set)
+    remembered_consent: dict[tuple[str, ...], int] = Factory(dict)
     event_lock: AbstractContextManager[Any] = Factory(threading.RLock)
 
     def __attrs_post_init__(self) -> None:
@@ -344,7 +345,7 @@ class Runtime(_Working):
 
     def _chosen_sandbox(self) -> "tuple[str, Sandbox, str] | None":
         core = self.config.core
-        chosen = sandboxes.chosen(self.plugins, core.sandbox)
+        chosen = self._kept = sandboxes.chosen(self.plugins, core.sandbox, self._kept)
         if chosen is None and core.require_sandbox:
             problem = "no sandbox is in force, and require_sandbox demands one (nanocoder doctor)"
             raise ToolError(problem, error_class="sandbox_unavailable")

@@ -28,38 +28,32 @@ Chosen = tuple[str, Sandbox, str]
 """The plugin, its offer, and the sandbox's name for people."""
 
 
-def chosen(plugins: Plugins, name: str) -> Chosen | None:
+def chosen(plugins: Plugins, name: str, kept: Chosen | None = None) -> Chosen | None:
     """Return the sandbox *name*, None for none; raises ToolError (sandbox_unavailable).
 
-    For "auto" it is the first usable one by rank, or None.
+    For "auto" it is the first usable one by rank, or None. One that was *kept* is only asked again.
     """
-    if name in ("", NONE):
-        return None
-    if name == AUTO:
-        return choose_sandbox(plugins, name)[0]
+    if kept is not None and name in (AUTO, kept[1].name):
+        with suppress(ToolError):
+            return _in_force(plugins, *kept[:2]) or chosen(plugins, name)
+    if name in (AUTO, NONE, ""):
+        return choose_sandbox(plugins, name)[0] if name == AUTO else None
     try:
-        plugin, _ = find_offer(plugins, "sandboxes", "sandbox", name)
+        return _in_force(plugins, *find_offer(plugins, "sandboxes", "sandbox", name))
     except UsageError as error:
         raise ToolError(str(error), error_class="sandbox_unavailable") from error
-    return _used(plugins, plugin, name)
 
 
 def choose_sandbox(plugins: Plugins, name: str) -> tuple[Chosen | None, list[str]]:
-    """Return the sandbox *name*, None for none, and the reasons against those before it."""
-    if name != AUTO:
-        try:
-            usable = chosen(plugins, name)
-        except ToolError as error:
-            return None, [str(error)]
-        return usable, [] if usable else [f"sandbox is {name!r}"]
+    """Return the sandbox *name*, None for none, and the reasons against it or those before it."""
     reasons: list[str] = []
-    for plugin, candidate in _ranked(plugins):
+    for candidate in _ranked(plugins) if name == AUTO else [name]:
         try:
-            if usable := _used(plugins, plugin, candidate):
+            if usable := chosen(plugins, candidate):
                 return usable, reasons
         except ToolError as error:
             reasons.append(str(error))
-    return None, reasons or [NOT_INSTALLED]
+    return None, reasons or [NOT_INSTALLED if name == AUTO else f"sandbox is {name!r}"]
 
 
 def is_wanted(config: Config) -> bool:
@@ -99,19 +93,18 @@ def _without(config: Config, why: str) -> str:
     return f"commands run without a sandbox: {why}"
 
 
-def _used(plugins: Plugins, plugin: str, name: str) -> Chosen | None:
-    offer = plugins.real(plugin, "sandboxes", name)
-    in_force = str(offer.in_force(plugins.settings(plugin)))
-    return (plugin, offer, in_force) if in_force else None
+def _in_force(plugins: Plugins, plugin: str, offer: Sandbox) -> Chosen | None:
+    name = str(offer.in_force(plugins.settings(plugin)))
+    return (plugin, offer, name) if name else None
 
 
-def _ranked(plugins: Plugins) -> list[tuple[str, str]]:
+def _ranked(plugins: Plugins) -> list[str]:
     ranked = sorted(
         (offer["rank"], entry.name, offer["name"])
         for entry, offer in plugins.offers("sandboxes")
         if offer.get("rank") and offer.get("system") in {None, "", sys.platform}
     )
-    return [(plugin, name) for _, plugin, name in ranked]
+    return [name for *_, name in ranked]
 
 
 def _facts(plugins: Plugins, config: Config) -> list[object]:

@@ -132,7 +132,7 @@ class SubSessions:
         own: dict[str, Any] = {}
         if not is_same:  # in the same directory both share the backups and the changes to undo
             opener = partial(open_workspace, root, journal, ours.config, ours=True)
-            own = {"workspace_opener": opener, "remembered_consent": set()}
+            own = {"workspace_opener": opener, "remembered_consent": {}}
         child: Any = evolve(  # of the parent's class, with all other fields
             ours,
             info=info,

@@ -2,6 +2,7 @@
 // are its own, and its policy lets no script or style run that is not a file of this page.
 
 const SAFE_MS = 400; // a question that appears under the pointer takes no click yet
+const NEXT_CALLS = 5; // as the terminal proposes
 const BARS = 30;
 const BAR = /^\u2588+$/; // a bar made of signs, which a screen reader would spell out
 const NUMBER = /^\s*[\d,.]+$/;
@@ -143,10 +144,13 @@ async function answer(card, name, values) {
 function scopeChoice(entry) {
   const rules = entry.grants.join(", ");
   const scopes = { once: "just this once", always: entry.always };
+  const next = `for the next ${NEXT_CALLS} calls`;
   if (entry.is_for_tool) {
     scopes.session = `${rules} with any arguments, in this session`;
+    scopes.next = `${rules} with any arguments, ${next}`;
   } else if (rules) {
     scopes.session = `${rules}, in this session`;
+    scopes.next = `${rules}, ${next}`;
     scopes.project = `${rules}, in this folder from now on`;
     scopes.user = `${rules}, everywhere from now on`;
   }
@@ -167,7 +171,8 @@ function approvalCard(entry) {
     send({
       approved: true,
       always: chosen === "always",
-      scope: ["session", "project", "user"].includes(chosen) ? chosen : "",
+      scope: { next: "session", session: chosen, project: chosen, user: chosen }[chosen] ?? "",
+      uses: chosen === "next" ? NEXT_CALLS : 0,
       edited: draft.hidden || draft.value === entry.arguments ? null : draft.value,
     });
   };
