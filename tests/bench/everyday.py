@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 from attrs import asdict, frozen
 
-FOLDER = next((Path(__file__).parents[2] / "plugins").glob("*-eval-everyday/src/*/tasks"))
+FOLDER = next((Path(__file__).parents[2] / "contrib/evals").glob("*-eval-everyday/src/*/tasks"))
 LIMIT_S = 600
 HELPERS = """
 import json, pathlib, re, subprocess, sys

@@ -32,7 +32,7 @@ from everyday import run
 from forms import Outcome, add_options, measure, summary
 from nanocoder import Cancel, Finished, Message, Request
 
-DATA = next((Path(__file__).parents[2] / "plugins").glob("*-eval-humaneval/src/*/data/*.gz"))
+DATA = next((Path(__file__).parents[2] / "contrib/evals").glob("*-eval-humaneval/src/*/data/*.gz"))
 SEED: Final = 164
 CHECK_S: Final = 10
 FENCE = re.compile(r"```[a-z]*\n(.*?)(?:```|\Z)", re.DOTALL)

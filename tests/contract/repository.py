@@ -12,7 +12,8 @@ from attrs import frozen
 
 ROOT = Path(__file__).resolve().parents[2]
 CORE = ROOT / "core/nanocoder-core"
-PACKAGE_FOLDERS = ("core/*", "plugins/*", "contrib/examples/*")
+FIRST_PARTY = ("plugins", "contrib/dialects", "contrib/evals")
+PACKAGE_FOLDERS = ("core/*", *(f"{folder}/*" for folder in FIRST_PARTY), "contrib/examples/*")
 KINDS = (
     *("tool", "call", "provider", "policy", "profile", "ui", "command"),
     *("compact", "context", "undo"),
@@ -57,7 +58,7 @@ class Package:
     @property
     def is_first_party(self) -> bool:
         """Whether it is a plugin of ours, which must look like all the others."""
-        return self.folder.parent.name == "plugins"
+        return str(self.folder.parent.relative_to(ROOT)) in FIRST_PARTY
 
     @property
     def label(self) -> str:

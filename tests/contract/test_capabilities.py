@@ -11,14 +11,11 @@ NEEDED = {"read": "fs.read", "write": "fs.write", "execute": "exec", "network": 
 
 def packages() -> list[Path]:
     """Return the folders of the packages of ours that are plugins."""
-    roots = [*repository.ROOT.glob("plugins/*"), *repository.ROOT.glob("contrib/examples/*")]
-    with_entry_point = [
-        root
-        for root in sorted(roots)
-        if (root / "pyproject.toml").is_file()
-        and "entry-points.nanocoder" in (root / "pyproject.toml").read_text(encoding="utf-8")
+    return [
+        package.source
+        for package in repository.packages()
+        if "nanocoder" in package.project["project"].get("entry-points", {})
     ]
-    return [next(path for path in (root / "src").iterdir()) for root in with_entry_point]
 
 
 @pytest.mark.parametrize("package", packages(), ids=lambda package: package.name)

@@ -18,7 +18,7 @@ NAMES: Final = {
     "RELEASING.md": "how a release is made",
     "SECURITY.md": "how to report a hole; hosts of repositories link to it",
     "conftest.py": "what pytest reads before any test of any package",
-    "contrib": "a template, examples and integrations",
+    "contrib": "dialects, evaluation suites, examples and integrations",
     "core": "the distributions that plugins stand on",
     "docs": "the pages for readers",
     "noxfile.py": "the sessions",

