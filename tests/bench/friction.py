@@ -140,7 +140,8 @@ def judge_all(
 
 def default_plugins() -> nanocoder.Plugins:
     """Return the plugins of the default set: a checkout has examples, which judge calls, too."""
-    own = {name.removeprefix("nanocoder-") for name in requires("nanocoder-set-default") or ()}
+    needed = requires("nanocoder-set-default") or ()
+    own = {re.split(r"[^\w-]", each)[0].removeprefix("nanocoder-") for each in needed}
     plugins = nanocoder.Plugins.installed()
     for name in plugins.entries.keys() - own:
         plugins.remove(name)
