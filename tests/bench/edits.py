@@ -4,7 +4,7 @@
 
 Each figure is the median and the least of N warm calls in one session, beside a floor that does
 only what cannot be left out, run in turn. Nothing here asserts a time. *--write* puts the table
-into docs/explanation/performance.md.
+into figures.txt.
 """
 
 import argparse

@@ -4,7 +4,7 @@
 
 Figures are medians; ratios are what counts, because milliseconds move with the machine. Nothing
 here asserts a time. *--bin* is the directory of an environment's `python` and `nanocoder` (default:
-the one that runs this); *--write* puts the table into docs/explanation/performance.md.
+the one that runs this); *--write* puts the table into figures.txt.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from typing import Any
 from nanocoder import count_tokens
 
 HERE = Path(__file__).parent
-PAGE = HERE.parent.parent / "docs" / "explanation" / "performance.md"
+PAGE = HERE / "figures.txt"
 ORDER = "RRERRBRRERGRERBRERGE"
 FILES = 20
 

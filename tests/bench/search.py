@@ -6,7 +6,7 @@ DIRECTORY takes the tree of corpus.py, 50,000 files of 1.2 GB, which stays there
 A tool is called in this process, as the loop calls it; ripgrep is asked for the same lines, and its
 output goes to /dev/null. They run in turn; figures are medians, and ratios the medians of paired
 ratios. *--write* puts the table into
-docs/explanation/performance.md.
+figures.txt.
 """
 
 import argparse
@@ -28,7 +28,7 @@ from typing import Any
 import corpus
 from nanocoder import Cancel, Cancelled, SessionInfo, Tool, ToolContext, Workspace
 
-PAGE = Path(__file__).parent.parent.parent / "docs" / "explanation" / "performance.md"
+PAGE = Path(__file__).parent / "figures.txt"
 
 
 def plugin(name: str, module: str = "") -> Any:
