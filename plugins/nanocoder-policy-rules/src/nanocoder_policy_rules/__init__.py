@@ -127,8 +127,7 @@ def nanocoder_before_request(
         system = settings.redactor.redact(request.system)
         if messages is not request.messages or system != request.system:
             request = evolve(request, messages=messages, system=system)
-    if settings.deny or settings.rules:
-        request = resource(OFFERED).reduce(request, session, settings)
+    request = resource(OFFERED).reduce(request, session, settings)
     return None if request is before else request
 
 

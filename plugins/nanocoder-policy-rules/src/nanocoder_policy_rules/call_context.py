@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
 ANY_TOOL: Final = "*"
 HERE: Final = "."
-ACCESS: Final = "access"
-"""The argument by which a model asks for more than its command gets by itself."""
+REACHES_OUT: Final = frozenset((Effect.EXECUTE, Effect.NETWORK))
 
 
 class CallContext:
@@ -108,7 +107,7 @@ class CallContext:
     @property
     def requested(self) -> Access | None:
         """The access that the model asks for, None where it leaves that to the mode."""
-        value = self.call.arguments.get(ACCESS)
+        value = self.call.arguments.get("access")
         is_known = self.call.name == SHELL and value in {Access.WRITE, Access.OUTSIDE}
         return Access(str(value)) if is_known else None
 

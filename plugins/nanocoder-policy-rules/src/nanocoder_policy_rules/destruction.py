@@ -42,8 +42,6 @@ _UNSET: Final = "$"
 _VARIABLE: Final = re.compile(r"\$\{([A-Za-z_]\w*)(:?[-=?+]|)([^}]*)\}")
 _OF_ALL: Final = ".*?[!^]"
 """The characters of a glob of all names."""
-_HERE: Final = Word(".")
-_HOME_WORD: Final = Word("~")
 
 
 def damage(context: "CallContext") -> str:
@@ -99,7 +97,7 @@ def _operands(name: str, texts: Sequence[str], words: Sequence[Word]) -> Sequenc
     if name == "find":
         removes = not {"-delete", "rm", "shred", "unlink"}.isdisjoint(texts)
         end = next((at for at, text in enumerate(texts) if text.startswith("-")), len(texts))
-        return (words[:end] or (_HERE,)) if removes else ()
+        return (words[:end] or (Word("."),)) if removes else ()
     if name == "rsync":  # it deletes there what its source does not have
         return operands[-1:] if any(text.startswith("--del") for text in texts) else ()
     return operands if _is_recursive(texts, REMOVERS.get(name, "")) else ()
@@ -141,7 +139,7 @@ class _Shell:
         if command.program in _SETTING:
             self.values[""] = _UNSET  # any may be set there
         elif command.program in {"cd", "pushd"}:
-            self._enter(command.words[1] if len(command.words) > 1 else _HOME_WORD)
+            self._enter(command.words[1] if len(command.words) > 1 else Word("~"))
 
     def _enter(self, word: Word) -> None:
         text = self._text(word) or "."

@@ -29,7 +29,6 @@ NAME: Final = "grants.json"
 MAX_BYTES: Final = 16_777_216
 MAX_GRANTS: Final = 5_000
 PROJECT: Final = "project"
-USER: Final = "user"
 
 
 @frozen
@@ -50,7 +49,7 @@ class Grant:
     @property
     def extent(self) -> str:
         """The scope and the expiry of the grant, in words."""
-        where = f"in {self.folder}" if self.scope == PROJECT else "everywhere"
+        where = f"in {self.folder}" if self.folder else "everywhere"
         return f"{where}, until {moment(self.expires)}" if self.expires else where
 
 
@@ -71,12 +70,7 @@ def valid(session: SessionInfo) -> Mapping[str, Grant]:
     except ConfigError:  # `nanocoder grants list` says what is wrong
         return {}
     folder = folder_of(session)
-    return {
-        text: grant
-        for grant in grants
-        if grant.scope == USER or grant.folder == folder
-        for text in grant.rules
-    }
+    return {text: grant for grant in grants if grant.folder in {"", folder} for text in grant.rules}
 
 
 def load() -> tuple[Grant, ...]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from nanocoder import Access, Decision, Effect, Risk, Verdict
 
 from nanocoder_policy_rules import addresses, grant_file, programs
-from nanocoder_policy_rules.call_context import HERE
+from nanocoder_policy_rules.call_context import HERE, REACHES_OUT
 from nanocoder_policy_rules.rule_matching import lasting
 from nanocoder_policy_rules.rules import SHELL
 from nanocoder_policy_rules.unasked import command_only_reads, is_plain
@@ -28,7 +28,6 @@ _ADDRESS: Final = re.compile(r"https?://[A-Za-z0-9_.~:/?&=%+,-]+")
 _KNOWN_ARGUMENTS: Final = frozenset(("command", "timeout", "workdir", "access", "reason"))
 _CHANGES: Final = frozenset((Effect.READ, Effect.WRITE, Effect.IDEMPOTENT, Effect.REVERSIBLE))
 _FETCHES: Final = frozenset((Effect.READ, Effect.NETWORK, Effect.IDEMPOTENT, Effect.REVERSIBLE))
-_REACHES_OUT: Final = frozenset((Effect.EXECUTE, Effect.NETWORK))
 _URL: Final = "url"
 
 
@@ -44,7 +43,7 @@ def offers(context: "CallContext") -> tuple[str, ...]:
     if effects <= _FETCHES and _URL in context.call.arguments:
         return _of_address(context)
     is_described = context.tool.commands or context.tool.composed_of
-    return () if is_described or not effects & _REACHES_OUT else (context.call.name,)
+    return () if is_described or not effects & REACHES_OUT else (context.call.name,)
 
 
 def holds_for_session_only(rules: Iterable[str]) -> bool:
@@ -60,12 +59,8 @@ def granted(context: "CallContext", offered: tuple[str, ...]) -> Verdict | None:
     if not all(text in by_rule for text in offered):
         return None
     grant = by_rule[offered[0]]
-    return Verdict(
-        Decision.ALLOW,
-        f"you granted {', '.join(map(repr, offered))} {grant.extent}",
-        offered[0],
-        f"grant {grant.id} ({grant.scope})",
-    )
+    reason = f"you granted {', '.join(map(repr, offered))} {grant.extent}"
+    return Verdict(Decision.ALLOW, reason, offered[0], f"grant {grant.id} ({grant.scope})")
 
 
 def _of_command(context: "CallContext") -> tuple[str, ...]:

@@ -4,14 +4,14 @@ A command in a sandbox is held by the kernel, so it needs no question; what asks
 sandbox gives is asked about. Without one, only a short list of commands runs unasked.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from attrs import evolve
 from nanocoder import Access, Decision, Effect, Mode, ProtectionKind, Risk, Verdict
 
 from nanocoder_policy_rules import paths, rule_matching
-from nanocoder_policy_rules.call_context import ANY_TOOL, CallContext
+from nanocoder_policy_rules.call_context import ANY_TOOL, REACHES_OUT, CallContext
 from nanocoder_policy_rules.rule_matching import Match, allows
 from nanocoder_policy_rules.rule_tables import RuleVerdict
 from nanocoder_policy_rules.rules import SHELL
@@ -39,7 +39,6 @@ _UNSURE: Final = (
     "a part of it is computed when it runs, an argument that may be run, or perhaps another"
     " spelling of the same option"
 )
-_REACHES_OUT: Final = frozenset({Effect.EXECUTE, Effect.NETWORK})
 
 
 def judge(context: CallContext) -> Verdict:
@@ -114,15 +113,12 @@ def _judge_reading(
     context: CallContext, question: Callable[[str], str], decision: Decision
 ) -> Verdict | None:
     """Judge a tool that reads, or a command, by what all policies say about the paths it names."""
-    resolved: Iterable[ResolvedPath] = ()
-    if context.tool.is_read_only:
-        resolved = context.paths
-    elif len(context.paths) > 1:  # a file that is moved or copied can be read afterwards
-        resolved = [path for path in context.paths if path.exists]
-    elif context.started:
-        resolved = [path for path in context.operands if path.exists]
-    for path in resolved:
-        if path.is_inside and not _is_output(context, path) and (reason := question(path.path)):
+    reads = context.tool.is_read_only
+    # A file that is moved or copied can be read afterwards.
+    named = context.paths if reads or len(context.paths) > 1 else context.operands
+    for path in named:
+        is_asked = path.is_inside and (reads or path.exists) and not _is_output(context, path)
+        if is_asked and (reason := question(path.path)):
             return Verdict(decision, reason, rule=reason, source=f"{_TABLE}.{decision}")
     return None
 
@@ -146,9 +142,8 @@ def _ask_about_protected(context: CallContext) -> Verdict | None:
     """Ask a person about files that decide what runs, even if a rule allows the call."""
     for path in () if context.tool.is_read_only else (*context.paths, *_protected_words(context)):
         if path.protection is not None:
-            where, link = repr(path.names[0]), f", which leads to {path.path!r},"
-            what = where if path.path == path.names[0] else f"{where}{link}"
-            reason = f"{what} is protected: {path.protection.reason}"
+            link = f", which leads to {path.path!r}," if path.path != path.names[0] else ""
+            reason = f"{path.names[0]!r}{link} is protected: {path.protection.reason}"
             if context.mode is not Mode.AUTO:
                 return Verdict(Decision.ASK, reason, _PROTECTED, _DEFAULT)
             reason = f"{reason}; only a person can approve it, and mode auto does not ask"
@@ -288,7 +283,7 @@ def _allow_in_auto(context: CallContext) -> Verdict | None:
 
 def _allow_safe(context: CallContext) -> Verdict | None:
     tool = context.tool
-    if tool.risk is not Risk.SAFE or not tool.effects or tool.effects & _REACHES_OUT:
+    if tool.risk is not Risk.SAFE or not tool.effects or tool.effects & REACHES_OUT:
         return None
     if Effect.WRITE in tool.effects and context.paths:
         return None
@@ -297,7 +292,7 @@ def _allow_safe(context: CallContext) -> Verdict | None:
 
 def _allow_edits(context: CallContext) -> Verdict | None:
     tool = context.tool
-    changes_files = Effect.WRITE in tool.effects and not tool.effects & _REACHES_OUT
+    changes_files = Effect.WRITE in tool.effects and not tool.effects & REACHES_OUT
     if context.mode != Mode.EDITS or not changes_files or tool.risk is Risk.DESTRUCTIVE:
         return None
     if not context.paths or not all(path.is_inside for path in context.paths):

@@ -26,7 +26,6 @@ _SAID_BY_PROGRAM: Final = re.compile(
 _OUTSIDE: Final = 'call again with access="outside" and a reason'
 _WRITE: Final = 'call again with access="write"'
 _HIDES: Final = "hides secrets and files that a rule denies"
-_ONLY_A_RULE: Final = "; no user is there to agree, so only a rule can allow that"
 
 
 def with_hint(result: ToolResult, call: ToolCall, session: SessionInfo) -> ToolResult | None:
@@ -42,7 +41,7 @@ def with_hint(result: ToolResult, call: ToolCall, session: SessionInfo) -> ToolR
     if session.mode is Mode.PLAN:
         step = "plan mode changes nothing and reaches no network"
     elif not session.answered:
-        step = f"{step}{_ONLY_A_RULE}"
+        step += "; no user is there to agree, so only a rule can allow that"
     hint = f"[this ran in a sandbox ({session.sandbox}), which {limit}: {step}]"
     data = dict(result.data) if isinstance(result.data, dict) else result.data
     # A new text drops the old data.

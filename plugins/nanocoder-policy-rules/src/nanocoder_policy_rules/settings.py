@@ -47,10 +47,7 @@ def _checked(check: Callable[[Any, str], None], default: Any = (), **metadata: A
 def _check_rule(item: str | RuleTable, verdict: str) -> None:
     from nanocoder_policy_rules.rules import rule, rule_of
 
-    if isinstance(item, str):
-        rule(item, cast("RuleVerdict", verdict))
-    else:
-        rule_of(item)
+    rule(item, cast("RuleVerdict", verdict)) if isinstance(item, str) else rule_of(item)
 
 
 def _check_name(text: str, _: str) -> None:

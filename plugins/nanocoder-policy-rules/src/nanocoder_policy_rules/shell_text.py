@@ -16,6 +16,7 @@ from nanocoder import for_terminal
 
 from nanocoder_policy_rules import programs
 from nanocoder_policy_rules.shell_words import (
+    COMPUTED,
     CUT,
     KEYWORDS,
     MISREAD,
@@ -226,7 +227,8 @@ def _command_at(visit: _Visit) -> Command | None:
     if kind in _COMMANDS or (kind == "variable_assignment" and parent.type not in _COMMANDS):
         return _command(node, parent)
     if kind == "for_statement":
-        return Command((), tuple(_loop_variables(node)), (), text_of(node))
+        names = [text_of(each) for each in node.children if each.type == "variable_name"]
+        return Command((), tuple((name, COMPUTED) for name in names), (), text_of(node))
     if kind in REDIRECTS and not _is_of_command(parent):
         return Command((), (), (_redirect(node),), text_of(node))
     return None
@@ -272,12 +274,6 @@ def _is_of_command(parent: "Node") -> bool:
         return parent.type in _COMMANDS
     body = parent.child_by_field_name("body")
     return body is not None and body.type in _COMMANDS
-
-
-def _loop_variables(node: "Node") -> Iterator[tuple[str, Word]]:
-    for child in node.children:
-        if child.type == "variable_name":
-            yield text_of(child), Word("$(…)", is_computed=True)
 
 
 _BUILTINS: Final = frozenset(("declaration_command", "unset_command"))

@@ -50,7 +50,7 @@ class Word:
         return not (self.is_computed or self.has_glob)
 
 
-_COMPUTED: Final = Word("$(…)", is_computed=True)
+COMPUTED: Final = Word("$(…)", is_computed=True)
 
 
 def is_cut_otherwise(node: "Node") -> bool:
@@ -111,9 +111,9 @@ def _parts(node: "Node") -> Iterator[Word]:
         case "command_substitution" if (document := _quoted_document(node)) is not None:
             yield Word(document)
         case "command_substitution" | "process_substitution" | "arithmetic_expansion" | "array":
-            yield _COMPUTED
+            yield COMPUTED
         case "ansi_c_string" | "translated_string" | "brace_expression":
-            yield _COMPUTED
+            yield COMPUTED
         case _:
             bare = text_of(node)
             has_glob = not _WILDCARDS.isdisjoint(_ESCAPED.sub("", bare))
