@@ -4,7 +4,10 @@ import ast
 
 import pages
 import pytest
+import repository
 
+MOST_WORDS = 92_000
+"""A reader has to get through them, so a new page takes the place of old words."""
 HOOKS = pytest.mark.parametrize("hook", pages.hooks(), ids=lambda hook: hook.name)
 
 
@@ -45,3 +48,10 @@ def test_a_page_lists_every_plugin():
 def test_the_core_knows_every_package_and_what_it_offers():
     listed = pages.PACKAGES_LIST.read_text(encoding="utf-8")
     assert listed == pages.packages_list(), "write it with `nox -s table`"
+
+
+def test_the_pages_together_do_not_grow():
+    found = (path for path in repository.tracked() if path.suffix == ".md")
+    words = {path: len(path.read_text(encoding="utf-8").split()) for path in found}
+    longest = [repository.shown(path) for path in sorted(words, key=words.__getitem__)[-5:]]
+    assert sum(words.values()) <= MOST_WORDS, f"say it shorter; the longest: {longest}"
