@@ -34,6 +34,7 @@ from nanocoder.values import (
 Answering = Generator[Emitted, None, ApprovalAnswer]
 SCOPES = ("session", "project", "user")
 """Scopes of the rules that a person grants; the policy that offered them stores the last two."""
+CONSENT = ("always", "scope", "lasts_s", "uses")
 FOREVER = 1_000_000_000
 """More calls than a session makes: an approval for so many holds until its end."""
 MAX_QUESTIONS = 10
@@ -114,7 +115,7 @@ class Approvals:
             elif self._is_still_valid(flight):
                 flight.is_agreed = True
                 granted = flight.verdict.grants if answer.scope else ()
-                consent = {it: getattr(answer, it) for it in ("always", "scope", "lasts_s", "uses")}
+                consent = {key: getattr(answer, key) for key in CONSENT}
                 yield flight.event("call.approved", **consent, grants=granted, actors=flight.actors)
                 return
         raise Denied(f"denied: you were asked {MAX_QUESTIONS} times; each edit needed an approval")
@@ -143,8 +144,8 @@ class Approvals:
     def _count_use(self, flight: InFlight) -> None:
         """Count a call that needed no question by a grant for some calls, and end its last one."""
         consent, key = self._session.remembered_consent, (flight.call.name, *flight.verdict.grants)
-        if (left := consent.pop(key, 0) - 1) > 0:
-            consent[key] = left
+        if (remaining := consent.pop(key, 0) - 1) > 0:
+            consent[key] = remaining
 
     def _preview(self, flight: InFlight) -> Preview:
         # A copy: a plugin must not change the call that is shown, nor its digest.
@@ -227,9 +228,8 @@ class Approvals:
         if not answer.approved:
             why = f": {answer.reason}" if answer.reason else ""
             raise Denied(f"denied by the user{why}")
-        is_offered = (
-            verdict.grants and answer.scope in SCOPES and answer.lasts_s >= 0 <= answer.uses
-        )
+        least = min(answer.lasts_s, answer.uses)
+        is_offered = bool(verdict.grants) and answer.scope in SCOPES and least >= 0
         # Rules are for the original call; the policy has not judged the edited one.
         if answer.scope and (answer.arguments is not None or not is_offered):
             raise Denied(f"denied: consent for the scope {answer.scope!r} was not offered")

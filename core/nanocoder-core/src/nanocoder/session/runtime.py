@@ -47,7 +47,7 @@ class _Working:
         self._workspace: Workspace | None = None
         self._resources: dict[tuple[str, str], Any] = {}
         self._sandbox: OpenSandbox | None = None
-        self._kept: sandboxes.Chosen | None = None
+        self._in_use: sandboxes.Chosen | None = None
         self._resources_lock, self._workspace_lock = threading.Lock(), threading.Lock()
         self._inner_usage, self._inner_files = Usage(), list[str]()
         self._inner_lock = threading.Lock()
@@ -345,7 +345,7 @@ class Runtime(_Working):
 
     def _chosen_sandbox(self) -> "tuple[str, Sandbox, str] | None":
         core = self.config.core
-        chosen = self._kept = sandboxes.chosen(self.plugins, core.sandbox, self._kept)
+        chosen = self._in_use = sandboxes.chosen(self.plugins, core.sandbox, self._in_use)
         if chosen is None and core.require_sandbox:
             problem = "no sandbox is in force, and require_sandbox demands one (nanocoder doctor)"
             raise ToolError(problem, error_class="sandbox_unavailable")

@@ -28,14 +28,14 @@ Chosen = tuple[str, Sandbox, str]
 """The plugin, its offer, and the sandbox's name for people."""
 
 
-def chosen(plugins: Plugins, name: str, kept: Chosen | None = None) -> Chosen | None:
+def chosen(plugins: Plugins, name: str, earlier: Chosen | None = None) -> Chosen | None:
     """Return the sandbox *name*, None for none; raises ToolError (sandbox_unavailable).
 
-    For "auto" it is the first usable one by rank, or None. One that was *kept* is only asked again.
+    For "auto" it is the first usable one by rank, or None. The *earlier* one is asked first.
     """
-    if kept is not None and name in (AUTO, kept[1].name):
+    if earlier is not None and name in (AUTO, earlier[1].name):
         with suppress(ToolError):
-            return _in_force(plugins, *kept[:2]) or chosen(plugins, name)
+            return _in_force(plugins, *earlier[:2]) or chosen(plugins, name)
     if name in (AUTO, NONE, ""):
         return choose_sandbox(plugins, name)[0] if name == AUTO else None
     try:
