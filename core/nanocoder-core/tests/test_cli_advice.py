@@ -215,6 +215,18 @@ def test_what_a_set_leaves_out_is_not_called_missing(nanocoder):
     assert "the plugin 'provider-scripted' has it, but it does not belong to the" in done.stderr
 
 
+def test_a_set_may_be_chosen_for_every_command(nanocoder):
+    for words in (["--set", "minimal", "tools"], ["--set", "minimal", "plugins", "list"]):
+        done = nanocoder(*words)
+        assert done.returncode == 0
+        assert "tool-bash" in done.stdout
+        assert "tool-glob" not in done.stdout
+    done = nanocoder("call", "--set", "minimal", "glob", '{"pattern": "*"}')
+    assert "Unknown tool: glob; the plugin 'tool-glob' has it, but it does not" in done.stderr
+    assert "the plugin 'ui-terminal' has it" in nanocoder("--set", "minimal").stderr
+    assert "there is no set 'minimum'" in nanocoder("--set", "minimum", "doctor").stdout
+
+
 # Files and values that are not what they should be
 
 

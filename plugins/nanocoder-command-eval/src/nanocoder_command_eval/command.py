@@ -87,9 +87,8 @@ def _results(folder: Path, keys: Collection[str]) -> list[dict[str, Any]]:
 
 def _versions(arguments: Namespace, host: Host) -> dict[str, str]:
     """Return the plugins that the runs had, with their versions."""
-    if arguments.set:
-        host.restrict_to_set(arguments.set)
-    return {name: entry.version for name, entry in sorted(host.plugins.entries.items())}
+    entries = Host(str(host.cwd), arguments.set, **host.flags).plugins.entries
+    return {name: entry.version for name, entry in sorted(entries.items())}
 
 
 def find_suite(name: str, host: Host) -> list[SuiteTask]:

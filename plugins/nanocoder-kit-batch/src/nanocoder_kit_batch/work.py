@@ -195,12 +195,10 @@ def _session(
 
     The copied directory's settings apply as far as they tighten, and so do the user's rules for it.
     """
-    host = Host(str(workspace.source), **flags)
+    host = Host(str(workspace.source), name_of_set, **flags)
     # A copy that a task can change is not trusted.
     config = host.config = host.config.reread(trusted=False)
     plugins = host.plugins
-    if name_of_set:
-        host.restrict_to_set(name_of_set)
     if functions:
         replace_tools(plugins, functions)
     with open_session(

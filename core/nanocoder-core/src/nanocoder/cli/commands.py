@@ -16,6 +16,7 @@ SESSION: Final = (
     Argument("--mode", "how much nanocoder may do without asking", choices=MODES),
     Argument("--profile", "also apply the configuration profiles/NAME.toml", metavar="NAME"),
     Argument("--cwd", "the workspace (default: this directory)", metavar="DIR"),
+    Argument("--set", "use the plugins of one set only", metavar="NAME", target="plugin_set"),
 )
 CALL: Final = (
     Argument("tool", "the tool's name", completes="tools"),
@@ -85,7 +86,6 @@ _ALL: Final[tuple[Command[Any], ...]] = (
         ),
         Argument("--dry-run", "show each change as a diff, and make none", kind="flag"),
         Argument("--dialect", "offer the tools in a dialect", metavar="D", default=""),
-        Argument("--set", "use the plugins of one set only", metavar="NAME", default=""),
     ),
     _command(
         "call", "call one tool, checked as for the model", "run:call", *CALL, EPHEMERAL, OUTPUT
@@ -143,8 +143,8 @@ EPILOG: Final = """Without a command, starts an interactive session here.
 Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 approval needed and no person to ask,
 4 model unavailable, 5 turn or budget limit, 6 denied by policy (call), 130 interrupted."""
 
-DEFAULTS: Final = {"model": "", "mode": None, "profile": None, "cwd": ".", "resume": ""}
-"""Defaults of the options that may stand before a command."""
+DEFAULTS: Final = {**dict.fromkeys(("model", "resume", "plugin_set"), ""), "cwd": "."}
+"""Defaults of the options that may stand before a command; the others' is None."""
 
 
 def build(commands: Commands = COMMANDS, note: Note = lambda *_: None) -> Parser:

@@ -40,11 +40,11 @@ NO_DETAILS: Final = "`nanocoder {name}` shows this by a plugin: {reason}"
 class Host:
     """One directory with its configuration and plugins, the person's sessions, and the output.
 
-    Configuration and plugins are read at first use.
+    Configuration and plugins are read at first use; with *plugin_set*, the plugins of it.
     """
 
-    def __init__(self, cwd: str = ".", **flags: Any) -> None:
-        self._cwd = cwd
+    def __init__(self, cwd: str = ".", plugin_set: str = "", **flags: Any) -> None:
+        self._cwd, self._set = cwd, plugin_set
         self.flags = {name: value for name, value in flags.items() if value not in ("", None)}
         self._has_news = True
         self._notices_printed = 0
@@ -52,7 +52,8 @@ class Host:
     @classmethod
     def of(cls, arguments: Namespace) -> "Host":
         """Return the host for parsed *arguments*."""
-        return cls(arguments.cwd, **{name: getattr(arguments, name, None) for name in FLAGS})
+        flags = {name: getattr(arguments, name, None) for name in FLAGS}
+        return cls(arguments.cwd, getattr(arguments, "plugin_set", ""), **flags)
 
     @cached_property
     def cwd(self) -> Path:
@@ -81,19 +82,9 @@ class Host:
             self.say(f"plugins that are gone since the last start: {', '.join(sorted(gone))}")
         if plugins.fresh:
             self.say(f"new or changed plugins: {one_line(', '.join(plugins.fresh), 60)}")
+        if self._set:
+            _restrict(plugins, self._set)
         return plugins
-
-    def restrict_to_set(self, name: str) -> None:
-        """Keep only the plugins that the set *name* depends on, as the plugin for sets lists them.
-
-        Raises: UsageError if it is not installed.
-        """
-        _, sets = find_offer(self.plugins, "resources", "plugin for --set with", "sets")
-        members = sets.open(None, None).members(name)
-        for plugin, entry in list(self.plugins.entries.items()):
-            # A set may omit tools, never a policy that the person has installed.
-            if entry.distribution not in members and not entry.is_policy:
-                self.plugins.remove(plugin, f"does not belong to the set {name!r}")
 
     @cached_property
     def sessions(self) -> "Sessions":
@@ -274,6 +265,19 @@ def _redact(plugins: Plugins, text: str) -> str:
             clean_errors_by(redact := offer[1].open(None, plugins.settings(offer[0])).redact)
             return str(redact(text))
     return text
+
+
+def _restrict(plugins: Plugins, name: str) -> None:
+    """Keep only the *plugins* that the set *name* depends on, as the plugin for sets lists them.
+
+    Raises: UsageError if it is not installed.
+    """
+    _, sets = find_offer(plugins, "resources", "plugin for --set with", "sets")
+    members = sets.open(None, None).members(name)
+    for plugin, entry in list(plugins.entries.items()):
+        # A set may omit tools, never a policy that the person has installed.
+        if entry.distribution not in members and not entry.is_policy:
+            plugins.remove(plugin, f"does not belong to the set {name!r}")
 
 
 def _declared(offer: Mapping[str, Any]) -> Command[Any]:

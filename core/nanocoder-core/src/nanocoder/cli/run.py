@@ -31,9 +31,6 @@ def run(arguments: argparse.Namespace, host: Host) -> int:
     display: Display | None = None
     try:
         with host.signals:
-            # Before any use of the plugins: those outside of the set are never loaded.
-            if arguments.set:
-                host.restrict_to_set(arguments.set)
             screen = _screen(host, arguments.output)
             # A program's answers on standard input are part of the prompt only on request.
             is_taken = arguments.stdin is None and screen is not None and screen[1].reads_stdin
