@@ -399,6 +399,15 @@ def test_who_leaves_is_told_the_way_back(chat, state, leave):
     assert talk.text.endswith(f"To resume: nanocoder sessions resume {journal.stem}")
 
 
+def test_a_status_line_that_does_not_fit_cuts_no_number(start, tmp_path):
+    (tmp_path / "workspace/s.json").write_text(json.dumps({"turns": [HI]}))
+    wide = {"NANOCODER_MODEL": "scripted/s.json"}
+    talk = start(["--mode", "ask"], env=wide, columns=30).see("ask · scripted/s.json").ready()
+    talk.type("hi").see("Hello there.").see("ask · scripted/s.json", times=1).look_for(1)
+    assert "1,2" not in talk.text.splitlines()[-1]
+    assert talk.text.splitlines()[-1].startswith("ask · scripted/s.json")
+
+
 def test_a_mode_is_not_resumed_and_a_person_reads_so(start):
     talk = start(["--mode", "edits"], HI).see("edits · ").ready().type("hi").see("1,234 tokens")
     talk.press("\x04").see(" --mode edits")

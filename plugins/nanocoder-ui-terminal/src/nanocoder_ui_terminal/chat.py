@@ -21,7 +21,7 @@ from nanocoder_kit_ui.chat import (
 from nanocoder_ui_terminal.display import TerminalDisplay
 from nanocoder_ui_terminal.first_keys import LINE_BYTES, FirstKeys, keys_that_wait
 from nanocoder_ui_terminal.last_exchange import last_exchange
-from nanocoder_ui_terminal.terminal import Terminal, cut
+from nanocoder_ui_terminal.terminal import Terminal, columns_of, cut
 from nanocoder_ui_terminal.text_lines import one_line, prompt_lines
 
 if TYPE_CHECKING:
@@ -207,7 +207,11 @@ class Chat:
             words.append(f"{self._conversation.context:,} tokens")
         if self._conversation.usage.cost:
             words.append(f"${self._conversation.usage.cost:.4f}")
-        return f" {self._terminal.sign('dot')} ".join(words)
+        dot = f" {self._terminal.sign('dot')} "
+        # Half a number would be a wrong one.
+        while len(words) > 1 and columns_of(dot.join(words)) > self._terminal.width:
+            words.pop()
+        return dot.join(words)
 
     def _next_mode(self) -> None:
         mode = self._session.info.mode
