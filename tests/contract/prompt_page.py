@@ -20,8 +20,6 @@ sandbox; what plugins and your `AGENTS.md` add comes behind it. The numbers are 
 (`nanocoder.count_tokens`). A request carries the definitions of the tools that are always listed
 and the names of the others, which `tool_search` brings. A tool that needs what is not there is in
 neither: `ask_user` without a person, `web_search` without a search engine, `skill` without skills.
-`nanocoder tools --output json` prints the schema of each tool; the page of its plugin explains the
-parameters.
 """
 
 
@@ -64,14 +62,14 @@ def _lines() -> Iterator[str]:
     yield HEAD
     yield f"## The system prompt ({count_tokens(prompt())})\n"
     yield f"```text\n{prompt()}\n```\n"
-    listed = [one for one in definitions() if one.always_listed]
-    others = [one for one in definitions() if not one.always_listed]
-    yield f"## Always listed ({sum(map(_tokens, listed)):,})\n"
-    for one in listed:
-        yield f"### `{one.name}` ({_tokens(one)})\n"
-        yield f"{one.description}\n"
-    yield f"## By name, until searched for ({sum(map(_tokens, others)):,})\n"
-    yield f"{', '.join(f'`{one.name}` ({_tokens(one)})' for one in others)}.\n"
+    for is_listed, heading in ((True, "Always listed"), (False, "By name, until searched for")):
+        found = [one for one in definitions() if one.always_listed is is_listed]
+        tokens = sum(map(_tokens, found))
+        yield f"## {heading} ({tokens:,})\n"
+        for one in found:
+            yield f"### `{one.name}` ({_tokens(one)})\n"
+            yield f"{one.description}\n"
+            yield f"```json\n{json.dumps(dict(one.parameters), indent=1)}\n```\n"
 
 
 def _tokens(one: ToolDefinition) -> int:
