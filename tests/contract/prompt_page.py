@@ -32,8 +32,7 @@ def installed() -> Plugins:
 def tools_of_the_default_set() -> list[Tool[..., object]]:
     """Return the tools of the plugins that the default set depends on."""
     (chosen,) = (one for one in repository.plugins() if one.name.endswith("set-default"))
-    lines = chosen.project["project"]["dependencies"]
-    names = {re.split(r"[\[<>=~! ]", line)[0] for line in lines}
+    names = set(chosen.required)
     plugins = installed()
     owner = {name: entry.distribution for name, entry in plugins.entries.items()}
     return [one for one in plugins.tools().values() if owner[one.plugin] in names]

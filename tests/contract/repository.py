@@ -1,6 +1,7 @@
 """The repository as its tests and nox sessions see it: found by glob, never by a list."""
 
 import ast
+import re
 import subprocess
 import tomllib
 from collections.abc import Iterator
@@ -49,6 +50,12 @@ class Package:
     def kind(self) -> str:
         """What a first-party plugin is: the word behind `nanocoder-`."""
         return self.name.split("-")[1]
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """The names of the distributions that it requires, without versions and extras."""
+        lines = self.project["project"].get("dependencies", ())
+        return tuple(re.split(r"[^\w.-]", line)[0] for line in lines)
 
     @property
     def source(self) -> Path:

@@ -181,7 +181,7 @@ def with_kits(*names):
         name = waiting.pop()
         if name in packages and name not in needed:
             needed.add(name)
-            waiting += packages[name].project["project"]["dependencies"]
+            waiting += packages[name].required
     return needed
 
 

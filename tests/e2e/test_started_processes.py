@@ -4,12 +4,12 @@ import json
 import os
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
 from nanocoder import Plugins
 from nanocoder_tool_task.merging import APPLY
+from repository import ROOT, Package
 
 NANOCODER = str(Path(sys.executable).with_name("nanocoder"))
 SECRET = "sk-SECRETKEY-1234567890abcdef"
@@ -140,11 +140,9 @@ def test_git_of_the_workspace_is_not_started(nanocoder, repository, hijack, home
 
 @pytest.mark.timeout(120)
 def test_the_default_set_merges_what_a_sub_agent_changed():
-    root = Path(__file__).resolve().parents[2]
-    text = (root / "plugins/nanocoder-set-default/pyproject.toml").read_text(encoding="utf-8")
-    needed = tomllib.loads(text)["project"]["dependencies"]
+    default = Package(ROOT / "plugins/nanocoder-set-default")
     owner = Plugins.installed().tools()[APPLY].plugin
-    assert f"nanocoder-{owner}" in needed
+    assert f"nanocoder-{owner}" in default.required
 
 
 AUDIT = """

@@ -30,7 +30,7 @@ TURNS = {"turns": [{"calls": [CALL]}, {"text": "Done."}]}
 
 def names():
     """Return the plugins of the default set by their short names."""
-    required = repository.Package(SET).project["project"]["dependencies"]
+    required = repository.Package(SET).required
     return [name.removeprefix("nanocoder-") for name in required if name != "nanocoder-core"]
 
 
