@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -27,11 +27,16 @@ Done = subprocess.CompletedProcess
 
 
 class NoSecrets(PathFilter):
-    """Keeps `.env` and `private` from everybody."""
+    """Keeps `.env` and `private` from everybody, and `ledger` and locks as they are."""
 
     def refuses(self, path: str) -> str:
         """Refuse them by name."""
         return "a secret" if path.rpartition("/")[2] in {".env", "private"} else ""
+
+    def read_only(self, folder: str, names: Sequence[str]) -> dict[str, str]:
+        """Keep them by name."""
+        kept = (name for name in names if name == "ledger" or name.endswith(".lock"))
+        return dict.fromkeys(kept, "a rule forbids it")
 
 
 class Inside:
@@ -66,9 +71,14 @@ class Inside:
             check=False,
         ).stdout
 
-    def open(self, settings: Settings | None = None, origins: tuple[Path, ...] = ()) -> object:
+    def open(
+        self,
+        settings: Settings | None = None,
+        origins: tuple[Path, ...] = (),
+        readable: Readable | None = None,
+    ) -> object:
         """Return a sandbox for the workspace, which is a copy of its *origins*."""
-        readable = Readable([("secrets", NoSecrets())])
+        readable = readable or Readable([("secrets", NoSecrets())])
         session = SessionInfo("s", self.workspace, readable=readable, origins=origins)
         opened = self._box(session, settings or Settings())
         self._opened.append(opened)

@@ -204,16 +204,19 @@ def test_coverage_leaves_the_verdict_on_no_tool_open(nanocoder):
 
 def test_explain_says_what_the_sandbox_hides_from_a_command(nanocoder, configure, monkeypatch):
     monkeypatch.setenv("NANOCODER_SANDBOX", "auto")
-    configure('[plugins.policy-rules]\ndeny = ["read_file(secrets/**)"]\n')
-    call = json.dumps({"command": "cat README.md secrets/plan.md > .env"})
+    rules = 'deny = ["read_file(secrets/**)", "write_file(data/**)"]'
+    configure(f"[plugins.policy-rules]\n{rules}\n")
+    call = json.dumps({"command": "cat README.md secrets/plan.md data/a > .env"})
     shown = nanocoder("policy", "explain", "bash", call).stdout
     assert shown.startswith("allow: it runs in the sandbox ")
     rule = "the rule 'read_file(secrets/**)' forbids it"
     assert f"the sandbox hides 'secrets/plan.md': {rule}\n" in shown
     assert "the sandbox hides '.env': '.env' is the name of a secret" in shown
+    rule = "the rule 'write_file(data/**)' forbids it"
+    assert f"the sandbox keeps 'data/a' from being changed: {rule}\n" in shown
     assert "hides 'README.md'" not in shown
     printed = nanocoder("policy", "explain", "bash", call, "--output", "json").stdout
-    assert len(json.loads(printed)["hidden"]) == 2
+    assert len(json.loads(printed)["hidden"]) == 3
 
 
 @pytest.mark.contract("W3")

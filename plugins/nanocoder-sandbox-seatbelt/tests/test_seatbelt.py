@@ -16,6 +16,9 @@ class NoSecrets(PathFilter):
     def refuses(self, path):
         return "a secret" if path == "a/.env" else ""
 
+    def read_only(self, folder, names):
+        return dict.fromkeys({"ledger"} & {*names}, "a rule forbids it")
+
 
 @pytest.fixture
 def session(tmp_path, monkeypatch):
@@ -28,6 +31,7 @@ def session(tmp_path, monkeypatch):
     (tmp_path / "ws/env/pyvenv.cfg").touch()
     (tmp_path / "ws/.mcp.json").symlink_to("settings.json")
     (tmp_path / "ws/settings.json").touch()
+    (tmp_path / "ws/a/ledger").mkdir()
     return SessionInfo("s", tmp_path / "ws", readable=Readable([("secrets", NoSecrets())]))
 
 
@@ -44,7 +48,11 @@ def test_a_boundary_is_what_the_workspace_holds_now(session, tmp_path):
             str(tmp_path / path) for path in ("home/.ssh", "home/h", "ws/a/.env")
         )
         kept = {path.removeprefix(f"{tmp_path}/ws/") for path in boundary.protected}
-        assert {"env/bin", "env/pyvenv.cfg", ".mcp.json", "settings.json"} <= kept
+        assert {"env/bin", "env/pyvenv.cfg", ".mcp.json", "settings.json", "a/ledger"} <= kept
+        rules = profile(boundary).splitlines()
+        (rule,) = (rule for rule in rules if rule.startswith("(deny file-write* (subpath"))
+        assert f'(subpath "{tmp_path}/ws/a/ledger")' in rule
+        assert f'(literal "{tmp_path}/ws/a")' in rules[-2], "its folder cannot be moved away"
         assert not sandbox.boundary(Access.READ).is_writable
         (tmp_path / "ws/a/.env").unlink()
         assert len(sandbox.boundary(Access.WRITE).hidden) == 2

@@ -1,6 +1,6 @@
 """Filters of the paths of a workspace that may be read: of one policy, and of all combined."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
@@ -8,8 +8,6 @@ from typing import Literal
 MAX_FOLDERS_KNOWN = 10_000
 MAX_PATH_CHARS = 4_096
 """No system opens a longer path, and checking each directory of one would take minutes."""
-
-Question = Callable[[str], str]
 
 
 class PathFilter:
@@ -39,6 +37,13 @@ class PathFilter:
         """
         return names
 
+    def read_only(self, folder: str, names: Sequence[str]) -> Mapping[str, str]:  # noqa: ARG002
+        """Return those of the *names* in *folder* that no command may change, with the reasons.
+
+        A sandbox keeps them, and everything below them, as they are.
+        """
+        return {}
+
     def outside(self) -> Iterable[str]:
         """Return absolute paths outside that commands may not read; a sandbox hides them.
 
@@ -67,8 +72,7 @@ class OwnFolders(PathFilter):
 
     def suspects(self, folder: str, names: Sequence[str]) -> Iterable[str]:
         """Return the names of the directories: everything below is refused with them."""
-        prefix = f"{folder}/" if folder else ""
-        return [name for name in names if (prefix + name).casefold() in self.inside]
+        return [name for name in names if f"{folder}/{name}".lstrip("/").casefold() in self.inside]
 
 
 class Closed(PathFilter):
@@ -119,6 +123,17 @@ class Readable:
         """Return the reason why reading *path* needs approval, or "" if it needs none."""
         return self.now().reason(path, "asks")
 
+    def read_only(self, folder: str, names: Sequence[str]) -> dict[str, str]:
+        """Return those of the *names* in *folder* that no command may change, with the reasons."""
+        answers = (each.read_only(folder, names) for _, each in self.now().filters)
+        return {name: reason for answer in answers for name, reason in answer.items()}
+
+    def why_read_only(self, path: str) -> str:
+        """Return the reason why no command may change *path*, or a directory above it, or ""."""
+        names = path.split("/")
+        places = (("/".join(names[:end]), [name]) for end, name in enumerate(names))
+        return next((why for place in places for why in self.read_only(*place).values()), "")
+
     def outside(self) -> list[str]:
         """Return the absolute paths outside that commands may not read."""
         return [path for _, each in self.now().filters for path in each.outside()]
@@ -154,7 +169,7 @@ class Readable:
         return next(filter(None, answers), "")
 
 
-def _answer(plugin: str, question: Question, path: str) -> str:
+def _answer(plugin: str, question: Callable[[str], str], path: str) -> str:
     try:
         reason = question(path)
     except Exception as error:  # noqa: BLE001 - a failing policy never opens a file

@@ -198,9 +198,8 @@ class Reading:
         Raises: what `scan` raises.
         """
         folder, readable, asks = self._start(path)
-        return Folder(
-            self._root, self._root.open_directory(folder), escape_path(folder), readable, asks=asks
-        )
+        fd = self._root.open_directory(folder)
+        return Folder(self._root, fd, escape_path(folder), readable, asks=asks)
 
     def readable_below(self, path: str = ".") -> Callable[[str], bool]:
         """Return a predicate that tells whether a walk below *path* may reach a path.
@@ -259,17 +258,14 @@ class Reading:
         there = escape_path(self._root.resolved(target, follow=False))
         for path in (here, *self._refused_below(source, readable)):
             after = there + path[len(here) :]
-            if not readable.refuses(after) and (
-                reason := readable.refuses(path)
-                or ("" if readable.asks(after) else readable.asks(path))
-            ):
+            reason = readable.refuses(path) or ("" if readable.asks(after) else readable.asks(path))
+            if reason and not readable.refuses(after):
                 raise _read_denied(path, reason)
 
     def _refused_below(self, folder: str, readable: Readable) -> Iterator[str]:
         """Yield the paths that a search of *folder* leaves out; none if it is no directory."""
         waiting: list[str] = []
-        locate = self._root.locate
-        with contextlib.suppress(OSError), locate(folder, follow=False) as place:
+        with contextlib.suppress(OSError), self._root.locate(folder, follow=False) as place:
             # If it is missing, the move reports it.
             waiting += [folder] if mode_of.S_ISDIR(place.stat().st_mode) else []
         while waiting:

@@ -56,17 +56,21 @@ def run(arguments: Namespace, host: Host) -> int:
 
 
 def _hidden(call: ToolCall, verdict: Verdict, session: SessionInfo) -> Iterator[str]:
-    """Yield a line for each word of a command that names what its sandbox hides, with the reason.
+    """Yield a line for each word that names what the sandbox hides, or keeps, with the reason.
 
-    The command may run all the same, and then finds nothing there.
+    The command may run all the same, and then finds nothing there, or cannot change it.
     """
     if verdict.decision is Decision.DENY or verdict.access not in {Access.READ, Access.WRITE}:
         return
     texts = " ".join(value for value in call.arguments.values() if isinstance(value, str))
     for word in dict.fromkeys(_WORD.findall(texts)):
         path = session.resolve(word, str(call.arguments.get("workdir", ".")), literal=True)
-        if path.is_inside and (reason := session.readable.refuses(path.path)):
+        if not path.is_inside:
+            continue
+        if reason := session.readable.refuses(path.path):
             yield f"the sandbox hides {word!r}: {reason}"
+        elif reason := session.readable.why_read_only(path.path):
+            yield f"the sandbox keeps {word!r} from being changed: {reason}"
 
 
 def _print_votes(host: Host, verdict: Verdict, rows: list[dict[str, Any]]) -> None:

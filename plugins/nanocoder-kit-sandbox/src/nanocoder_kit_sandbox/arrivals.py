@@ -6,7 +6,7 @@ Programs outside act by such names: an editor by `.vscode`, git by a repository,
 import os
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from secrets import token_hex
 from typing import Final
@@ -43,6 +43,11 @@ class Arrivals:
             self._expected = {name: self._kind(name) for name in names.protected}
         self.is_expecting = True
 
+    def accept(self, names: Iterable[str]) -> None:
+        """Take *names* for the person's own: a rule about them began to hold, nothing made them."""
+        for name in names:
+            self._expected.setdefault(name, self._kind(name))
+
     def move_away(self, look: Callable[[], Surveyed]) -> list[str]:
         """Rename what was made inside; return a line for each name.
 
@@ -61,7 +66,8 @@ class Arrivals:
             for name in new:
                 if time.monotonic() > until:
                     raise ToolError(_too_many(name), error_class="withheld")
-                line = self._undo(name, is_closed=name in names.closed)
+                reason = names.by_rule.get(name) or _reason(name)
+                line = self._undo(name, reason, is_closed=name in names.closed)
                 lines += [line] if line else []
 
     def _is_new(self, name: str) -> bool:
@@ -90,7 +96,7 @@ class Arrivals:
         except OSError:
             return None
 
-    def _undo(self, name: str, *, is_closed: bool) -> str:
+    def _undo(self, name: str, reason: str, *, is_closed: bool) -> str:
         """Move a name away, or open up a folder that cannot be listed; say what was done.
 
         "": it is gone.
@@ -114,7 +120,8 @@ class Arrivals:
                 self._expected[name] = None  # it is said once
                 return f"{name} was made in the sandbox and cannot be moved away: {error.strerror}"
         beside = f"{folder}/{fresh}" if folder else fresh
-        return f"{name} was made in the sandbox and is now {beside}: {_reason(name)}"
+        self._expected[beside] = self._kind(beside)  # a rule may be about this name, too
+        return f"{name} was made in the sandbox and is now {beside}: {reason}"
 
     def _open(self, folder: str) -> int:
         """Open a folder without following a link, which could lead out; raises OSError."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from nanocoder import Access, SessionInfo, ToolError, counted
+from nanocoder_files import Readable
 from nanocoder_kit_process.git import stores_of
 
 from nanocoder_kit_sandbox.arrivals import Arrivals
@@ -15,11 +16,13 @@ from nanocoder_kit_sandbox.mounts import Mount, read_only, unreadable, writable
 from nanocoder_kit_sandbox.repository import InnerRepository
 from nanocoder_kit_sandbox.sandbox_files import SandboxFiles, unavailable
 from nanocoder_kit_sandbox.settings import Settings
-from nanocoder_kit_sandbox.survey import Survey, Surveyed, ancestors
+from nanocoder_kit_sandbox.survey import Survey, Surveyed, ancestors, outer_folders
 
 HANGS_S: Final = 5.0
 """The time after which another call counts as hanging."""
 MAX_LINES: Final = 20
+MOST_BY_RULE: Final = 100
+"""So many paths that a rule keeps have a mount each; it takes longer the more there are."""
 REMOVED: Final = "that a command removed were put back: in the sandbox none goes"
 MORE: Final = "and more: the sandbox left more than is listed here"
 
@@ -38,6 +41,7 @@ class Inside:
         self.files = SandboxFiles(session, self._look_again)
         self._survey = Survey(session.cwd)
         self._arrivals = Arrivals(session.cwd)
+        self._readable = Readable()
         self._stores: tuple[str, ...] = ()
         self._repositories: list[InnerRepository] = []
         self._settled: frozenset[str] | None = None
@@ -124,8 +128,13 @@ class Inside:
         return unreadable(path) if os.path.isdir(path) else read_only(self.files.nothing, path)
 
     def _look(self) -> Surveyed:
-        writable_names = self._writable | self._arrivals.installed
-        names = self._survey.look(self._session.readable.now(), writable_names)
+        readable, before = self._session.readable.now(), self._readable
+        names = self._survey.look(readable, self._writable | self._arrivals.installed)
+        if readable is not before:
+            self._readable = readable
+            self._arrivals.accept(
+                path for path in names.by_rule if not before.read_only(*_split(path))
+            )
         return names._replace(stores=()) if self._is_not_ours(names.stores) else names
 
     def _is_not_ours(self, stores: tuple[str, ...]) -> bool:
@@ -176,14 +185,20 @@ class Inside:
     def _in_place(self, paths: Iterable[str]) -> tuple[str, ...]:
         return tuple(path for path in paths if self._settled and path in self._settled)
 
+    def _mountable(self, names: Surveyed) -> tuple[str, ...]:
+        """Return the paths that a mount keeps as they are."""
+        paths = self._in_place(names.protected)
+        by_rule = outer_folders([path for path in paths if path in names.by_rule], MOST_BY_RULE)
+        return (*(path for path in paths if path not in names.by_rule), *by_rule)
+
     def _above(self, names: Surveyed) -> Iterator[Mount]:
         """Keep the folders above what stays as it is: one could be put in the place of another."""
-        paths = self._in_place((*names.protected, *names.secret))
+        paths = (*self._mountable(names), *self._in_place(names.secret))
         for folder in ancestors((*paths, *names.targets)):
             yield writable(f"{self._root}/{folder}")
 
     def _as_it_is(self, names: Surveyed) -> Iterator[Mount]:
-        inside = (*self._in_place(names.protected), *names.targets)
+        inside = (*self._mountable(names), *names.targets)
         paths = (f"{self._root}/{path}" for path in inside)
         return (
             read_only(path)
@@ -224,3 +239,8 @@ class Inside:
             return []
         relative = relative_sockets()
         return [path for path in names.sockets if os.path.basename(path) in relative]
+
+
+def _split(path: str) -> tuple[str, list[str]]:
+    folder, _, name = path.rpartition("/")
+    return folder, [name]

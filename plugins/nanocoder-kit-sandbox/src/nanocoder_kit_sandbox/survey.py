@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -22,6 +22,7 @@ _NOT_LOOKED_INTO: Final = frozenset({"node_modules", "site-packages", "dist-pack
 _VENV: Final = ("bin", "lib", "lib64", "pyvenv.cfg")
 _BIN_OF_MODULES: Final = "node_modules/.bin"
 _ANYTHING: Final = "/any-name"
+_NO_RULES: Final[Mapping[str, str]] = {}
 
 
 class Surveyed(NamedTuple):
@@ -33,6 +34,7 @@ class Surveyed(NamedTuple):
     what links with protected names, and git's hooks, lead to: as protected, but not by their names.
     *programs* are those of *protected* that an installation makes, *sockets* are of any program.
     *objects* are files of git, absolute, with what was added of *secret* ones.
+    *by_rule* are those of *protected* that only a rule keeps as they are, each with the reason.
     """
 
     protected: tuple[str, ...]
@@ -43,6 +45,7 @@ class Surveyed(NamedTuple):
     programs: frozenset[str] = frozenset()
     sockets: tuple[str, ...] = ()
     objects: tuple[str, ...] = ()
+    by_rule: Mapping[str, str] = _NO_RULES
 
 
 class _Folder(NamedTuple):
@@ -53,6 +56,7 @@ class _Folder(NamedTuple):
     secret: tuple[str, ...] = ()
     sockets: tuple[str, ...] = ()
     is_closed: bool = False
+    by_rule: Mapping[str, str] = _NO_RULES
 
 
 class Survey:
@@ -77,13 +81,17 @@ class Survey:
         protected += [*named_by_settings(self._root, repository), *sorted(closed)]
         protected = [path for path in protected if not self._is_let(path, writable)]
         protected = outermost(list(dict.fromkeys(protected)))
-        stores = stores_of(self._root) if GIT in protected else ()
+        by_rule = {path: why for folder in folders.values() for path, why in folder.by_rule.items()}
+        stores = stores_of(self._root) if GIT in protected and GIT not in by_rule else ()
         besides = [path for path in protected if path != GIT]
-        targets = {*targets_of(self._root, besides, repository)} - {*protected, *writable, GIT}
         programs = frozenset(filter(self._is_installed, besides))
+        targets = {*targets_of(self._root, besides, by_rule, repository)}
+        by_rule = {path: why for path, why in by_rule.items() if path not in protected}
+        protected = outermost([*protected, *by_rule])
+        targets -= {*protected, *writable, GIT}
         return Surveyed(
-            *(tuple(protected), secret, stores, closed),
-            *(tuple(sorted(targets)), programs, sockets, tuple(_objects_of(secret, stores))),
+            *(tuple(protected), secret, stores, closed, tuple(sorted(targets))),
+            *(programs - by_rule.keys(), sockets, tuple(_objects_of(secret, stores)), by_rule),
         )
 
     def _walk(self) -> Iterator[tuple[str, _Folder]]:
@@ -115,12 +123,23 @@ class Survey:
         folders = (name for name, is_one in is_folder.items() if is_one and name not in not_entered)
         by_name = (name for name in is_folder if _is_kept(prefix + name))
         protected = dict.fromkeys((*by_name, *_by_what_is_beside(is_folder)))
+        by_rule = self._read_only(path, list(is_folder))
         sockets = (each.name for each in listed if _is_socket(each))
 
         def below(names: Iterable[str]) -> tuple[str, ...]:
             return tuple(prefix + name for name in names)
 
-        return _Folder(below(folders), below(protected), below(sorted(secret)), below(sockets))
+        return _Folder(
+            *(below(folders), below(protected), below(sorted(secret)), below(sockets)),
+            by_rule={prefix + name: why for name, why in by_rule.items()},
+        )
+
+    def _read_only(self, folder: str, names: list[str]) -> Mapping[str, str]:
+        try:
+            return self._readable.read_only(folder, names)
+        except Exception as error:  # of a policy
+            problem = f"a policy failed: {type(error).__name__}: {error}"
+            raise ToolError(problem, error_class="sandbox_unavailable") from error
 
     def _is_installed(self, path: str) -> bool:
         """Tell whether *path* is what an installation makes, as a part of an environment."""
@@ -141,7 +160,9 @@ class Survey:
     def refuse_links(self, names: Surveyed) -> None:
         """Raise ToolError where a protected name is a link, which could be replaced."""
         for path in names.protected:
-            if "/" not in path and os.path.islink(f"{self._root}/{path}") and not is_program(path):
+            if "/" in path or path in names.by_rule:
+                continue
+            if os.path.islink(f"{self._root}/{path}") and not is_program(path):
                 raise ToolError(
                     f"{path!r} decides what runs and is a link, which no sandbox can keep from"
                     f" being replaced; make it a file or a folder, or name it in `writable`",
@@ -222,3 +243,15 @@ def ancestors(paths: tuple[str, ...]) -> list[str]:
         names = path.split("/")
         above.update("/".join(names[:end]) for end in range(1, len(names)))
     return sorted(above)
+
+
+def outer_folders(paths: list[str], most: int) -> list[str]:
+    """Return *paths*, or folders that hold them all if there are more than *most*."""
+    while len(paths) > most and any("/" in path for path in paths):
+        depth = max(path.count("/") for path in paths)
+        paths = list(dict.fromkeys(_up_to(path, depth) for path in paths))
+    return outermost(paths)
+
+
+def _up_to(path: str, depth: int) -> str:
+    return path.rpartition("/")[0] if path.count("/") == depth else path

@@ -43,16 +43,20 @@ def named_by_settings(root: str, repository: Repository | None) -> list[str]:
     return list(_within(root, named))
 
 
-def targets_of(root: str, protected: Iterable[str], repository: Repository | None) -> list[str]:
+def targets_of(
+    root: str, protected: Iterable[str], others: Iterable[str], repository: Repository | None
+) -> list[str]:
     """Return the targets of *protected* paths, of hooks and of links in both, in the workspace.
 
-    Paths are relative to *root*, and *repository* is the one there.
+    Those of *others* count, too, but not of links in them. Paths are relative to *root*, and
+    *repository* is the one there.
     """
     # Installed programs are links to each other, and too many.
     folders = [f"{root}/{path}" for path in protected if not is_program(path)]
     if repository is not None:
         folders.append(f"{repository.common}/{HOOKS}")
-    links = [path for path in folders if os.path.islink(path)]
+    named = (*folders, *(f"{root}/{path}" for path in others))
+    links = [path for path in named if os.path.islink(path)]
     links += [each.path for folder in folders for each in listed(folder) if each.is_symlink()]
     return list(_within(root, links))
 

@@ -51,10 +51,10 @@ def nanocoder_readable(
 ) -> PathFilter:
     """Keep secrets, ignored files, and what a rule keeps from one reader, from all of them."""
     from nanocoder_policy_rules.ignored import read_ignored
-    from nanocoder_policy_rules.readable import ReadingRules
+    from nanocoder_policy_rules.readable import FileRules
 
     settings = settings or _defaults()
-    return ReadingRules(session, settings, tools, read_ignored(session, settings))
+    return FileRules(session, settings, tools, read_ignored(session, settings))
 
 
 @hookimpl

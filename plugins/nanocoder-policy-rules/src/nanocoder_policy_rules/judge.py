@@ -123,6 +123,16 @@ def _judge_reading(
     return None
 
 
+def _ask_about_unchangeable(context: CallContext) -> Verdict | None:
+    """Ask where no sandbox keeps a command from a file that a rule keeps from being changed."""
+    if not context.started or context.is_held or only_reads(context):
+        return None
+    for path in context.operands:
+        if path.is_inside and (reason := context.session.readable.why_read_only(path.path)):
+            return Verdict(Decision.ASK, reason, reason, f"{_TABLE}.deny")
+    return None
+
+
 def _deny_in_plan(context: CallContext) -> Verdict | None:
     if context.mode != Mode.PLAN or context.tool.is_read_only:
         return None
@@ -341,6 +351,7 @@ _STEPS: tuple[Callable[[CallContext], Verdict | None], ...] = (
     _ask_about_protected,
     _ask_by_rule,
     _ask_about_reading,
+    _ask_about_unchangeable,
     _ask_when_unsure,
     _allow_by_rule,
     _ask_about_lasting,

@@ -1,16 +1,18 @@
 """Paths that no tool may read: secrets, and those that a rule denies to a tool that reads.
 
-A rule for one reader holds for all: `grep` does not find what `read_file` may not read.
+A rule for one reader holds for all: `grep` does not find what `read_file` may not read. Paths that
+a rule denies to a tool that changes files are read-only for commands.
 """
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from glob import iglob
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from attrs import evolve
 from nanocoder import Effect, PathFilter, SessionInfo, Tool, fold_name, named_paths, unescape_path
 from nanocoder_kit_files.glob import expand_braces, literal_ends
 
@@ -26,6 +28,7 @@ MAX_OUTSIDE: Final = 1_000
 """So many paths outside of a workspace are hidden at most."""
 _BY_NAME: Final = "name"
 """A tool with this argument looks things up by name, so rules for it are not about paths."""
+_PATH_AND_PATCH: Final = "+++ x"
 
 
 class Guard(NamedTuple):
@@ -40,7 +43,7 @@ class Guard(NamedTuple):
     name: str
 
 
-class ReadingRules(PathFilter):
+class FileRules(PathFilter):
     """The rules of the settings for paths in one session, and what its ignore files leave out."""
 
     def __init__(
@@ -51,7 +54,7 @@ class ReadingRules(PathFilter):
         ignored: "Ignored | None",
     ) -> None:
         self._settings, self._ignored = settings, ignored
-        about_readers = partial(_for_readers, session, tools)
+        about_readers = partial(_rules_about, _reads_paths, session, tools)
         denying = [*about_readers(settings.rules_that("deny"))]
         asking = [*about_readers(settings.rules_that("ask"))]
         self._absolute = [rule.pattern for rule in (*denying, *asking) if rule.is_absolute]
@@ -59,6 +62,9 @@ class ReadingRules(PathFilter):
         self._asking = [guard for rule in asking for guard in _guards(rule)]
         guards = (*self._denying, *self._asking)
         self._candidates = Candidates((*settings.all_secrets, *(guard.name for guard in guards)))
+        writing = _rules_about(_changes_paths, session, tools, settings.rules_that("deny"))
+        self._writing = [guard for rule in writing for guard in _guards(_with_folder(rule))]
+        self._written = Candidates(guard.name for guard in self._writing)
         # The rules for the original places also hold for the copy that a sub-agent works in.
         roots = [os.path.normpath(root) for root in (session.cwd, *session.origins)]
         self._roots = [paths.fold_path(f"{root}/".replace("//", "/")) for root in roots]
@@ -84,6 +90,19 @@ class ReadingRules(PathFilter):
         return (
             {*candidates, *self._ignored.suspects(folder, names)} if self._ignored else candidates
         )
+
+    def read_only(self, folder: str, names: Sequence[str]) -> dict[str, str]:
+        """Return the *names* that a rule denies to a tool that changes files, with the rules."""
+        if not self._writing:
+            return {}
+        prefix = f"{folder}/" if folder else ""
+        rules_by_name = {
+            name: self._fitting(self._writing, unescape_path(prefix + name))
+            for name in self._written.among(names)
+        }
+        return {
+            name: f"the rule {text!r} forbids it" for name, text in rules_by_name.items() if text
+        }
 
     def outside(self) -> Iterable[str]:
         """Return the paths that rules with an absolute pattern are about, as far as they exist."""
@@ -143,27 +162,45 @@ class Candidates:
 
 
 def _reads_paths(tool: Tool[..., Any]) -> bool:
+    return _takes_path(tool) and tool.is_read_only and Effect.READ in tool.effects
+
+
+def _changes_paths(tool: Tool[..., Any]) -> bool:
+    """Tell whether a tool may change the files that it names; patterns about commands are words."""
+    may_write = Effect.WRITE in tool.effects or not tool.effects
+    return _takes_path(tool) and may_write and Effect.EXECUTE not in tool.effects
+
+
+def _takes_path(tool: Tool[..., Any]) -> bool:
     names = tool.parameters.get("properties", {})
-    takes_path = bool(named_paths(dict.fromkeys(names, ".")))
-    return (
-        takes_path and _BY_NAME not in names and tool.is_read_only and Effect.READ in tool.effects
-    )
+    return _BY_NAME not in names and bool(named_paths(dict.fromkeys(names, _PATH_AND_PATCH)))
 
 
-def _for_readers(
-    session: SessionInfo, tools: Mapping[str, Tool[..., Any]], all_rules: Iterable[Rule]
+def _rules_about(
+    is_about: Callable[[Tool[..., Any]], bool],
+    session: SessionInfo,
+    tools: Mapping[str, Tool[..., Any]],
+    all_rules: Iterable[Rule],
 ) -> Iterator[Rule]:
-    """Yield the rules with a pattern for a path that are about a tool that reads, and hold."""
-    readers = {name: tool for name, tool in tools.items() if _reads_paths(tool)}
+    """Yield the rules with a pattern for a path that are about such a tool, and hold."""
+    concerned = {name: tool for name, tool in tools.items() if is_about(tool)}
     for rule in all_rules:
         if not rule.pattern or not rule.holds(session, session.mode):
             continue
-        # A rule for a tool that is not installed counts, too: that tool may be a reader.
+        # A rule for a tool that is not installed counts, too: it may be such a tool.
         is_unknown = rule.tool not in tools and {"*", "?"}.isdisjoint(rule.tool)
         if is_unknown or any(
-            rule.names(name) and rule.is_about(tool) for name, tool in readers.items()
+            rule.names(name) and rule.is_about(tool) for name, tool in concerned.items()
         ):
             yield rule
+
+
+def _with_folder(rule: Rule) -> Rule:
+    """Return the rule for a whole folder where it is about whatever is in it: also what is new."""
+    folder = rule.pattern.rstrip("/*")
+    if rule.pattern.endswith("/*") and folder.strip(".~"):
+        return evolve(rule, pattern=f"{folder}/**")
+    return rule
 
 
 def _guards(rule: Rule) -> Iterator[Guard]:

@@ -25,6 +25,7 @@ _SAID_BY_PROGRAM: Final = re.compile(
 """Words of programs whose exit code a pipe has lost; others may be those of a file."""
 _OUTSIDE: Final = 'call again with access="outside" and a reason'
 _WRITE: Final = 'call again with access="write"'
+_KEPT: Final = "protected names and files that a rule keeps from being changed"
 _HIDES: Final = "hides secrets and files that a rule denies"
 
 
@@ -64,6 +65,6 @@ def _limit(result: ToolResult, session: SessionInfo, *, is_read_only: bool) -> t
             elsewhere = 'for paths elsewhere with access="outside" and a reason'
             limit = f"keeps the workspace read-only, and {_HIDES}"
             return limit, f"to change files, {_WRITE}, {elsewhere}"
-        limit = f"lets only the workspace be written, but for protected names, and {_HIDES}"
+        limit = f"lets only the workspace be written, but for {_KEPT}, and {_HIDES}"
         return limit, _OUTSIDE
     return "", ""

@@ -265,7 +265,8 @@ def nanocoder_readable(
 
     This applies wherever a file is opened or a folder is walked: to every tool, to attachments and
     to sub-agents. Searches skip refused files and say how many. *tools* are all tools by name.
-    `session.readable` combines the answers of all policies.
+    `session.readable` combines the answers of all policies. The filter also has the paths that are
+    read-only for commands.
 
     Called: before the first file is opened, and again when the session, the tools or the settings
     change; the filter is then asked about each path, from any thread.
