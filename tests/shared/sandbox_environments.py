@@ -43,6 +43,15 @@ def test_a_program_in_tmp_is_there_to_be_started(inside, below_tmp, monkeypatch)
     assert (below_tmp / "bin/greet").read_text().endswith("hello\n")
 
 
+def test_git_works_where_a_home_is_in_tmp(inside, below_tmp, monkeypatch):  # noqa: F811
+    monkeypatch.setenv("HOME", str(below_tmp))
+    (below_tmp / ".gitconfig").write_text("[user]\nname = of the person\n")
+    (below_tmp / "beside").write_text(SECRET)
+    inside.home = below_tmp
+    done = inside.run(f"git config user.name; git status --short -uno; cat {below_tmp}/beside")
+    assert done.stdout == "of the person\n", done.stderr
+
+
 def test_an_environment_that_holds_something_secret_stays_hidden(
     inside,  # noqa: F811
     below_tmp,  # noqa: F811

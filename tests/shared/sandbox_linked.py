@@ -11,6 +11,7 @@ import pytest
 from nanocoder import Access
 from nanocoder_kit_sandbox import Settings
 from sandbox_git import WORK, assert_work_is_seen
+from sandbox_secrets_in_git import assert_nothing_is_shown
 from sandboxed_place import SECRET
 
 NAMES = {
@@ -230,6 +231,7 @@ def test_a_repository_in_tmp_is_seen(linked, access, below_tmp):
     done, changes = linked.run(place.open(), "git log -1 --format=%s", access)
     assert (done.stdout, done.stderr, changes) == ("second\n", "", [])
     assert os.listdir(main) != []
+    place.close()  # it would put back objects that go with the folder
 
 
 def test_the_copy_of_a_sub_agent_leaves_the_repository_of_its_parent_alone(linked):
@@ -240,3 +242,7 @@ def test_the_copy_of_a_sub_agent_leaves_the_repository_of_its_parent_alone(linke
     done, _ = linked.run(box, command)
     assert (done.stdout, done.returncode) == ("", 128)
     assert tree_of(linked.main / ".git") == before
+
+
+def test_git_shows_nothing_of_a_secret_that_was_added_in_a_linked_checkout(linked):
+    assert_nothing_is_shown(linked.place, Access.READ)

@@ -4,7 +4,7 @@ import os
 import socket
 
 import pytest
-from nanocoder_kit_sandbox import listening_sockets, programs_on_path
+from nanocoder_kit_sandbox import listening_sockets, readable_in_empty_places
 from sandboxed_place import below_tmp  # noqa: F401
 
 
@@ -23,15 +23,15 @@ def test_only_an_environment_apart_from_the_workspace_and_secrets_is_shown(
     (environment / "pyvenv.cfg").touch()
     monkeypatch.setenv("PATH", f"bin:{environment}/bin/:/nowhere/bin:")
     apart = [os.path.normpath(below_tmp / besides)] if besides else []
-    assert programs_on_path(apart) == ([str(environment)] if is_shown else [])
+    assert readable_in_empty_places(apart) == ([str(environment)] if is_shown else [])
 
 
 def test_a_folder_of_programs_in_tmp_is_shown_and_not_what_is_beside_it(below_tmp, monkeypatch):  # noqa: F811
     programs = below_tmp / "plain/bin"
     programs.mkdir(parents=True)
     monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/tmp:{below_tmp}/missing/bin")
-    assert programs_on_path(()) == [str(programs)]
-    assert programs_on_path([f"{programs}/key"]) == []
+    assert readable_in_empty_places(()) == [str(programs)]
+    assert readable_in_empty_places([f"{programs}/key"]) == []
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root gives files to others")
@@ -43,7 +43,7 @@ def test_a_stranger_shows_nothing_of_tmp_by_making_it_an_environment(below_tmp, 
     os.chown(below_tmp / "shared/pyvenv.cfg", 65_534, 65_534)
     path = f"{below_tmp}/theirs/bin:{below_tmp}/shared/bin:/tmp/bin"
     monkeypatch.setenv("PATH", path)
-    assert programs_on_path(()) == []
+    assert readable_in_empty_places(()) == []
 
 
 @pytest.mark.contract("E3")

@@ -10,7 +10,7 @@ from nanocoder_kit_sandbox import unchanged
 from nanocoder_kit_sandbox.kept_objects import PREFIX, KeptObjects
 from nanocoder_kit_sandbox.landlock_rules import SystemRules
 from nanocoder_kit_sandbox.repository import InnerRepository
-from nanocoder_kit_sandbox.survey import _objects_of
+from nanocoder_kit_sandbox.survey import objects_of, tracked_secrets
 from nanocoder_kit_sandbox.targets import named_by_settings, targets_of
 
 SETTINGS = "[core]\n\thooksPath = {}\n"
@@ -71,7 +71,7 @@ def test_what_is_read_again_is_what_is_there_now(tmp_path, monkeypatch, clock_ns
 def test_links_among_hooks_lead_to_what_is_protected(repository):
     (repository / "aa/real").write_text("x")
     (repository / ".git/hooks/pre-commit").symlink_to("../../aa/real")
-    assert targets_of(str(repository), [], find_repository(repository)) == ["aa/real"]
+    assert targets_of(str(repository), [], [], find_repository(repository)) == ["aa/real"]
 
 
 def test_what_appears_in_a_folder_of_the_system_is_in_the_next_rules(tmp_path):
@@ -174,7 +174,10 @@ def test_the_object_of_an_added_secret_is_found_in_every_form_of_index(tmp_path,
     if form in ("compressed", "split"):
         change = "--index-version=4" if form == "compressed" else "--split-index"
         git(tmp_path, "update-index", change)
-    (found,) = _objects_of((".env",), (str(tmp_path / ".git"),))
+    stores = (str(tmp_path / ".git"),)
+    entries = tracked_secrets((".env",), stores)
+    assert {entry.path for entry in entries} == {".env"}
+    (found,) = objects_of(entries, stores)
     blob = "".join(Path(found).parts[-2:])
     shown = ["git", "-C", str(tmp_path), "cat-file", "-p", blob]
     assert subprocess.run(shown, check=True, capture_output=True).stdout == b"KEY=hidden\n"

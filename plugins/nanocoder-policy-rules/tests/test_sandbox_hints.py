@@ -20,6 +20,8 @@ def hint(tools, output, mode="ask", *, is_error=True, sandbox="bwrap", typed=Fal
 NO_HOST = "curl: (6) Could not resolve host: index.example.org"
 READ_ONLY = "touch: cannot touch 'a': Read-only file system"
 
+NO_OBJECT = "STDERR:\nfatal: unable to read e22c18e2cf5f6358e8e3618a8cbcafac7f06c2bc\n"
+
 
 @pytest.mark.parametrize(
     ("output", "mode", "more", "expected"),
@@ -53,6 +55,7 @@ READ_ONLY = "touch: cannot touch 'a': Read-only file system"
         ),
         (READ_ONLY, "ask", {"access": "write"}, 'access="outside" and a reason'),
         (READ_ONLY, "plan", {}, "plan mode changes nothing"),
+        *((NO_OBJECT, mode, {}, "secret files: leave these files") for mode in ("plan", "edits")),
         (
             "",
             "ask",

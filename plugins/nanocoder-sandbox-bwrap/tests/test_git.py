@@ -10,6 +10,7 @@ from nanocoder_sandbox_bwrap.bubblewrap import Bubblewrap
 from sandbox_git import *  # noqa: F403
 from sandbox_index import *  # noqa: F403
 from sandbox_objects import *  # noqa: F403
+from sandbox_secrets_in_git import *  # noqa: F403
 from sandboxed_place import SECRET, inside, repository  # noqa: F401
 
 pytestmark = pytest.mark.needs("bwrap")

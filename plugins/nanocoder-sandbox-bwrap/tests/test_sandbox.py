@@ -221,20 +221,3 @@ def waits_for_a_lease(folder):
     for thread in os.listdir(folder):
         with open(f"{folder}/{thread}/wchan") as file:
             yield "lease" in file.read()
-
-
-@pytest.mark.needs("bwrap")
-@pytest.mark.contract("C15")
-@pytest.mark.parametrize("mode", ["plan", "ask", "edits"])
-def test_git_shows_nothing_that_was_added_of_a_secret_file(nanocoder, tmp_path, mode):
-    workspace = tmp_path / "ws"
-    (workspace / ".env").write_text("KEY=hidden-value\n")
-    for name in ("a.txt", "IEOT"):  # as the part of an index that has offsets is called
-        (workspace / name).write_text("shown\n")
-    for words in (["init", "-q"], ["add", "-f", ".env", "a.txt", "IEOT"]):
-        subprocess.run(["git", *words], cwd=workspace, check=True)
-    for command in ("git diff --cached", "git status -vv", "git show :.env"):
-        arguments = json.dumps({"command": f"{command}; git show :a.txt"})
-        done = nanocoder('sandbox = "bwrap"', "call", "bash", arguments, "--mode", mode)
-        assert "hidden-value" not in done.stdout + done.stderr
-        assert "shown" in done.stdout

@@ -29,6 +29,7 @@ from sandbox_git import (  # noqa: F401
 )
 from sandbox_index import *  # noqa: F403
 from sandbox_objects import *  # noqa: F403
+from sandbox_secrets_in_git import *  # noqa: F403
 from sandboxed_place import inside, repository  # noqa: F401
 
 NAMES = {

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 
@@ -91,20 +90,3 @@ def test_the_result_says_what_was_moved_away(nanocoder, tmp_path):
     result = call(nanocoder, "sh make", 'sandbox = "landlock"')
     assert "sub/.vscode was made in the sandbox and is now sub/from-" in result["output"]
     assert os.listdir(tmp_path / "ws/sub") == ["from-sandbox-_vscode"]
-
-
-@pytest.mark.contract("C15")
-@pytest.mark.parametrize("mode", ["plan", "ask"])
-def test_git_shows_nothing_that_was_added_of_a_secret_file(nanocoder, tmp_path, mode):
-    workspace = tmp_path / "ws"
-    (tmp_path / "programs/git").symlink_to(shutil.which("git"))
-    (workspace / ".env").write_text("KEY=hidden-value\n")
-    for name in ("a.txt", "IEOT"):  # as the part of an index that has offsets is called
-        (workspace / name).write_text("shown\n")
-    for words in (["init", "-q"], ["add", "-f", ".env", "a.txt", "IEOT"]):
-        subprocess.run(["git", *words], cwd=workspace, check=True)
-    for command in ("git diff --cached", "git status -vv", "git show :.env"):
-        arguments = json.dumps({"command": f"{command}; git show :a.txt"})
-        done = nanocoder('sandbox = "landlock"', "call", "bash", arguments, "--mode", mode)
-        assert "hidden-value" not in done.stdout + done.stderr
-        assert "shown" in done.stdout

@@ -170,8 +170,7 @@ class Message:
 
 def strictest_access(accesses: Iterable[Access | None]) -> Access | None:
     """Return the strictest of *accesses*, leaving out those that are None."""
-    order = list(Access)
-    return min((access for access in accesses if access), key=order.index, default=None)
+    return min((access for access in accesses if access), key=list(Access).index, default=None)
 
 
 @value
@@ -215,8 +214,7 @@ class Verdict:
     @property
     def processes(self) -> Access | None:
         """The access of the call's processes by *access* and *sandbox* together."""
-        inside = Access.WRITE if self.sandbox else None
-        return strictest_access((self.access, inside))
+        return strictest_access((self.access, Access.WRITE if self.sandbox else None))
 
 
 @value

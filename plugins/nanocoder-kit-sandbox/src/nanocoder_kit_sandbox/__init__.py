@@ -4,7 +4,7 @@ from nanocoder_kit_sandbox.hidden import (
     hidden_places,
     listening_sockets,
     long_outputs,
-    programs_on_path,
+    readable_in_empty_places,
 )
 from nanocoder_kit_sandbox.inside import Inside
 from nanocoder_kit_sandbox.limits import limited
@@ -25,6 +25,6 @@ __all__ = [
     "listening_sockets",
     "long_outputs",
     "problem_of",
-    "programs_on_path",
+    "readable_in_empty_places",
     "unavailable",
 ]

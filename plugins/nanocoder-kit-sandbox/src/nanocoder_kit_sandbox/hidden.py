@@ -27,6 +27,8 @@ IN_HOME: Final = (
 EMPTY_PLACES: Final = ("/dev", "/run", "/tmp")  # noqa: S108
 """Directories that are empty in a sandbox, or replaced by one of its own."""
 OWN_PLACES: Final = (*EMPTY_PLACES, "/proc")
+_BELOW_EMPTY: Final = tuple(f"{folder}/" for folder in EMPTY_PLACES)
+_OF_GIT: Final = (".gitconfig", *(f".config/git/{name}" for name in ("config", "ignore")))
 KEPT_IN_RUN: Final = ("/run/current-system", "/run/wrappers", "/run/systemd/resolve")
 """Paths that some systems need for programs and look-ups; sockets of services are elsewhere."""
 MARK: Final = "pyvenv.cfg"
@@ -87,20 +89,21 @@ def _socket_names() -> set[str]:
     return {fields[7] for line in lines if len(fields := line.split(" ", 7)) > 7}  # noqa: PLR2004
 
 
-def programs_on_path(besides: Iterable[str]) -> list[str]:
-    """Return the folders in EMPTY_PLACES with programs that PATH names, resolved and sorted.
+def readable_in_empty_places(besides: Iterable[str]) -> list[str]:
+    """Return the paths in EMPTY_PLACES that programs need to read, resolved and sorted.
 
-    A virtual environment is returned whole: Python starts by a link in it, and fails where it
-    cannot read `pyvenv.cfg`. A folder that holds a path of *besides*, or lies below one, is left
-    out: the workspace has rules of its own, and what is secret stays so.
+    These are folders with programs that PATH names, and git's settings in a home that is there,
+    without which git fails. A virtual environment is returned whole: Python starts by a link in it,
+    and fails where it cannot read `pyvenv.cfg`. A folder that holds a path of *besides*, or lies
+    below one, is left out: the workspace has rules of its own, and what is secret stays so.
     """
     apart = tuple(besides)
     return sorted(
         {
-            folder
-            for folder in _folders(os.environ.get("PATH", ""))
-            if folder.startswith(tuple(f"{folder}/" for folder in EMPTY_PLACES))
-            and not any(_holds(folder, path) or _holds(path, folder) for path in apart)
+            path
+            for path in (*_folders(os.environ.get("PATH", "")), *_settings_of_git())
+            if path.startswith(_BELOW_EMPTY)
+            and not any(_holds(path, each) or _holds(each, path) for each in apart)
         }
     )
 
@@ -116,6 +119,14 @@ def _folders(path: str) -> Iterator[str]:
             needed = f"{folder}/{MARK}" if is_environment else folder
             if _is_ours(folder) and _is_ours(needed):
                 yield folder
+
+
+def _settings_of_git() -> Iterator[str]:
+    home = str(Path.home())
+    if home.startswith(_BELOW_EMPTY):
+        for path in map(f"{home}/".__add__, _OF_GIT):
+            if _is_ours(path):
+                yield os.path.realpath(path)
 
 
 def _is_ours(path: str) -> bool:

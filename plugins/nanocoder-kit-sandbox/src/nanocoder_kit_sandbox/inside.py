@@ -12,7 +12,7 @@ from nanocoder_kit_process.git import stores_of
 from nanocoder_kit_sandbox.arrivals import Arrivals
 from nanocoder_kit_sandbox.hidden import is_in, relative_sockets
 from nanocoder_kit_sandbox.kept_objects import KeptObjects
-from nanocoder_kit_sandbox.mounts import Mount, read_only, unreadable, writable
+from nanocoder_kit_sandbox.mounts import Mount, MountAccess, read_only, unreadable, writable
 from nanocoder_kit_sandbox.repository import InnerRepository
 from nanocoder_kit_sandbox.sandbox_files import SandboxFiles, unavailable
 from nanocoder_kit_sandbox.settings import Settings
@@ -21,8 +21,8 @@ from nanocoder_kit_sandbox.survey import Survey, Surveyed, ancestors, outer_fold
 HANGS_S: Final = 5.0
 """The time after which another call counts as hanging."""
 MAX_LINES: Final = 20
-MOST_BY_RULE: Final = 100
-"""So many paths that a rule keeps have a mount each; it takes longer the more there are."""
+MOST_TOGETHER: Final = 100
+"""So many paths of one kind have a mount each; one takes longer the more there are."""
 REMOVED: Final = "that a command removed were put back: in the sandbox none goes"
 MORE: Final = "and more: the sandbox left more than is listed here"
 
@@ -125,7 +125,7 @@ class Inside:
 
     def hidden(self, path: str) -> Mount:
         """Return the mount by which *path* cannot be read."""
-        return unreadable(path) if os.path.isdir(path) else read_only(self.files.nothing, path)
+        return unreadable(path) if os.path.isdir(path) else read_only(self.files.mask(path), path)
 
     def _look(self) -> Surveyed:
         readable, before = self._session.readable.now(), self._readable
@@ -188,7 +188,7 @@ class Inside:
     def _mountable(self, names: Surveyed) -> tuple[str, ...]:
         """Return the paths that a mount keeps as they are."""
         paths = self._in_place(names.protected)
-        by_rule = outer_folders([path for path in paths if path in names.by_rule], MOST_BY_RULE)
+        by_rule = outer_folders([path for path in paths if path in names.by_rule], MOST_TOGETHER)
         return (*(path for path in paths if path not in names.by_rule), *by_rule)
 
     def _above(self, names: Surveyed) -> Iterator[Mount]:
@@ -224,10 +224,18 @@ class Inside:
             problem = f"{error.filename}: {error.strerror}"
             raise unavailable("sandbox", f"its copy of .git cannot be made: {problem}") from error
 
-    def _secret(self, names: Surveyed) -> list[Mount]:
-        paths = (*names.secret, *self._foreign_sockets(names))
-        hidden = [os.path.realpath(f"{self._root}/{path}") for path in paths]
-        return [self.hidden(path) for path in (*hidden, *names.objects)]
+    def _secret(self, names: Surveyed) -> Iterator[Mount]:
+        for path in (*names.secret, *self._foreign_sockets(names)):
+            real, below = os.path.realpath(f"{self._root}/{path}"), f"{path}/"
+            tracked = {each.path for each in names.tracked if each.path.startswith(below)}
+            tracked = {name for name in tracked if os.path.isfile(f"{self._root}/{name}")}
+            if not 0 < len(tracked) <= MOST_TOGETHER:
+                yield self.hidden(real)
+                continue
+            # Git fails where it cannot look whether a file is still there.
+            yield Mount(MountAccess.NAMED, real)
+            yield from (self.hidden(f"{self._root}/{name}") for name in sorted(tracked))
+        yield from map(self.hidden, names.objects)
 
     def _foreign_sockets(self, names: Surveyed) -> list[str]:
         """Return the sockets in the workspace that may be of programs outside.

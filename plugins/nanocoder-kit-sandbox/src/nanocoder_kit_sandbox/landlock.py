@@ -18,7 +18,7 @@ from nanocoder_kit_sandbox.hidden import (
     hidden_places,
     is_in,
     long_outputs,
-    programs_on_path,
+    readable_in_empty_places,
 )
 from nanocoder_kit_sandbox.inside import Inside
 from nanocoder_kit_sandbox.landlock_filter import asked_calls, landlock_filter
@@ -158,15 +158,12 @@ class Landlocked:
         # Git has to list and write its folders, which no rule does around one file of them.
         objects = names.objects if is_read_only else ()
         protected = self._protected_paths(names, objects)
-        elsewhere, git = self._stores(names, is_read_only=is_read_only)
-        change = 0 if is_read_only else kernel.CHANGE
+        elsewhere, git = self._stores(names, objects, is_read_only=is_read_only)
         writable = [self._tmp, *self._inside.writable_elsewhere()]
-        workspace = list(rules_of_workspace(root, protected, change))
+        workspace = list(rules_of_workspace(root, protected, 0 if is_read_only else kernel.CHANGE))
         hidden = (*self._hidden, *objects, root, str(self._inside.files.base))
-        readable = [*KEPT_IN_RUN, *programs_on_path(hidden), *long_outputs(self._session)]
-        readable += elsewhere
+        readable = [*KEPT_IN_RUN, *readable_in_empty_places(hidden), *long_outputs(self._session)]
         reads = any(path.startswith(f"{root}/") for path in protected.secret)
-        denied = {root} if is_read_only else protected.denied | protected.secret
         changed = [path for path, rights in workspace if rights & kernel.WRITE_FILE]
         return {
             "nanocoder": os.getpid(),
@@ -182,11 +179,14 @@ class Landlocked:
             "inner": [
                 *self._system.rules(hidden, readable),
                 *workspace,
+                *elsewhere,
                 *((path, kernel.READ | kernel.CHANGE) for path in writable),
             ],
             "root": root,
             "read_only": is_read_only,
-            "denied": sorted(denied.difference(git)),
+            "denied": [root]
+            if is_read_only
+            else sorted({*protected.denied, *protected.secret} - {*git}),
             "mixed": [] if is_read_only else mixed_folders(root, protected),
             "granted": [*changed, *writable],
             "git": git,
@@ -194,16 +194,18 @@ class Landlocked:
             "libraries": [path for path in sys.path if path.startswith("/")] if git else [],
         }
 
-    def _stores(self, names: Surveyed, *, is_read_only: bool) -> tuple[list[str], list[str]]:
-        """Return the folders of git outside of the workspace, and those that git may change."""
-        stores = list(names.stores)
-        is_own = not stores or stores[0].startswith(f"{self._root}/")
-        # Hidden paths stay hidden: a right to read a folder covers everything in it.
-        if not is_own and any(
-            is_in(path, stores) or is_in(stores[0], [path]) for path in self._hidden
-        ):
-            stores = []
-        return [] if is_own else stores, [] if is_read_only else stores
+    def _stores(
+        self, names: Surveyed, objects: tuple[str, ...], *, is_read_only: bool
+    ) -> tuple[list[Rule], list[str]]:
+        """Return the rules to read git's folders elsewhere, and the folders that git may change."""
+        stores, rules = list(names.stores), list[Rule]()
+        if stores and not stores[0].startswith(f"{self._root}/"):
+            # Hidden paths stay hidden: a right to read a folder covers everything in it.
+            if any(is_in(path, stores) or is_in(stores[0], [path]) for path in self._hidden):
+                stores = []
+            for store in stores:
+                rules += rules_of_workspace(store, Protected(frozenset(), frozenset(objects)), 0)
+        return rules, [] if is_read_only else stores
 
     @staticmethod
     def _outer(folders: list[str]) -> Iterator[Rule]:

@@ -4,6 +4,7 @@ So a folder that holds something protected gets no right that holds for all belo
 surrounds it gets rights of its own.
 """
 
+import os
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -40,7 +41,7 @@ class SystemRules:
         """Yield the rights to read all but *hidden* paths, and *readable* ones below them."""
         yield from self._surroundings("/", frozenset((*hidden, *EMPTY_PLACES)))
         for path in readable:
-            yield (path, kernel.READ)
+            yield (path, kernel.READ if os.path.isdir(path) else kernel.READ & kernel.OF_FILES)
         for name in DEVICES:
             yield (f"/dev/{name}", kernel.READ_FILE | kernel.WRITE_FILE)
 

@@ -11,10 +11,14 @@ class MountAccess(enum.Enum):
     WRITE = "write"
     READ = "read"
     NOTHING = "nothing"
+    NAMED = "named"
 
 
 class Mount(NamedTuple):
-    """At *path*, programs inside see *source*; without one, an empty folder."""
+    """At *path*, programs inside see *source*; without one, an empty folder.
+
+    One of NAMED can be gone through, to what other mounts show in it.
+    """
 
     access: MountAccess
     path: str

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -37,7 +38,7 @@ def unavailable(name: str, why: str) -> ToolError:
 class SandboxFiles:
     """The files of one session's sandbox, in a folder of its own in *base*.
 
-    *lock* is held by all that runs inside, *nothing* is an unreadable file, *git* a folder for
+    *lock* is held by all that runs inside, *git* is a folder for
     what programs see of a repository, *layers* one for throw-away layers. *look* is called now and
     then while something runs inside, and when nothing does any more.
     Raises: ToolError (sandbox_unavailable) where they cannot be made.
@@ -55,9 +56,9 @@ class SandboxFiles:
         try:
             self.lease = take_lease(self.base, self._name)
             folder, self.lock = self.lease.folder, self.lease.lock
-            self.tmp, self.nothing = folder / "tmp", folder / "nothing"
-            self.tmp.mkdir(mode=0o700)
-            self.nothing.touch(mode=0o000)
+            self.tmp, self._masks = folder / "tmp", folder / "masks"
+            for each in (self.tmp, self._masks):
+                each.mkdir(mode=0o700)
         except OSError as error:
             problem = error.strerror or str(error)
             raise unavailable("sandbox", f"{self.base} cannot be used: {problem}") from error
@@ -68,6 +69,23 @@ class SandboxFiles:
         self._guard = threading.Lock()
         self._closed = threading.Event()
         self._remove_killed()
+
+    def mask(self, path: str) -> Path:
+        """Return an unreadable file of the size, time and mode by which git knows that at *path*.
+
+        With another one git would read what it has not seen, and fail.
+        """
+        try:
+            facts = os.stat(path)
+        except OSError:  # gone meanwhile
+            facts = os.stat(os.devnull)
+        size, written_ns, mode = facts.st_size, facts.st_mtime_ns, facts.st_mode & 0o111
+        mask = self._masks / f"{size}-{written_ns}-{mode}"
+        if not mask.exists():
+            with open(mask, "xb", opener=partial(os.open, mode=mode)) as file:
+                file.truncate(size)
+            os.utime(mask, ns=(written_ns, written_ns))
+        return mask
 
     def expect_start(self) -> None:
         """Note that a process is about to start inside, and watch for its end."""

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from nanocoder import ToolError
 from nanocoder_files import ProtectionKind, Readable, protection_of
-from nanocoder_kit_process.git import blobs_of, find_repository, is_like_bare, stores_of
+from nanocoder_kit_process.git import Entry, blobs_of, find_repository, is_like_bare, stores_of
 
 from nanocoder_kit_sandbox.targets import is_program, named_by_settings, targets_of
 from nanocoder_kit_sandbox.unchanged import Unchanged
@@ -33,7 +33,8 @@ class Surveyed(NamedTuple):
     *closed* are those of *protected* that are folders which cannot be looked into. *targets* are
     what links with protected names, and git's hooks, lead to: as protected, but not by their names.
     *programs* are those of *protected* that an installation makes, *sockets* are of any program.
-    *objects* are files of git, absolute, with what was added of *secret* ones.
+    *objects* are files of git, absolute, with what was added of *secret* ones, and *tracked* are
+    those of these that git has in its index.
     *by_rule* are those of *protected* that only a rule keeps as they are, each with the reason.
     """
 
@@ -45,6 +46,7 @@ class Surveyed(NamedTuple):
     programs: frozenset[str] = frozenset()
     sockets: tuple[str, ...] = ()
     objects: tuple[str, ...] = ()
+    tracked: tuple[Entry, ...] = ()
     by_rule: Mapping[str, str] = _NO_RULES
 
 
@@ -89,9 +91,11 @@ class Survey:
         by_rule = {path: why for path, why in by_rule.items() if path not in protected}
         protected = outermost([*protected, *by_rule])
         targets -= {*protected, *writable, GIT}
+        entries = tracked_secrets(secret, stores)
+        objects = tuple(objects_of(entries, stores)) if entries else ()
         return Surveyed(
             *(tuple(protected), secret, stores, closed, tuple(sorted(targets))),
-            *(programs - by_rule.keys(), sockets, tuple(_objects_of(secret, stores)), by_rule),
+            *(programs - by_rule.keys(), sockets, objects, tuple(entries), by_rule),
         )
 
     def _walk(self) -> Iterator[tuple[str, _Folder]]:
@@ -170,18 +174,23 @@ class Survey:
                 )
 
 
-def _objects_of(secret: tuple[str, ...], stores: tuple[str, ...]) -> Iterator[str]:
-    """Yield the files in which git has what was added of *secret* files; packs hold it, too."""
-    if not secret or not stores:
-        return
-    for index in _indexes(stores[-1]):
+def tracked_secrets(secret: tuple[str, ...], stores: tuple[str, ...]) -> list[Entry]:
+    """Return the entries of *secret* files in the index of a checkout."""
+    entries: list[Entry] = []
+    for index in _indexes(stores[-1]) if secret and stores else ():
         with suppress(OSError):
             facts = os.stat(index)
             stamp = facts.st_ino, facts.st_size, facts.st_mtime_ns
-            for name in _blobs_of(index, stamp, secret):
-                path = f"{stores[0]}/objects/{name[:2]}/{name[2:]}"
-                if os.path.isfile(path):
-                    yield path
+            entries += _entries_below(index, stamp, secret)
+    return entries
+
+
+def objects_of(entries: list[Entry], stores: tuple[str, ...]) -> Iterator[str]:
+    """Yield the files in which git has what was added of *entries*; packs hold it, too."""
+    for name in {entry.blob.hex() for entry in entries}:
+        path = f"{stores[0]}/objects/{name[:2]}/{name[2:]}"
+        if os.path.isfile(path):
+            yield path
 
 
 def _indexes(store: str) -> Iterator[str]:
@@ -193,12 +202,14 @@ def _indexes(store: str) -> Iterator[str]:
 
 
 @lru_cache(maxsize=4)
-def _blobs_of(index: str, _stamp: tuple[int, ...], secret: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names of what an index has of files in or below *secret*; raises as it is read."""
+def _entries_below(
+    index: str, _stamp: tuple[int, ...], secret: tuple[str, ...]
+) -> tuple[Entry, ...]:
+    """Return the entries of an index in or below *secret*; raises as it is read."""
     left_out = frozenset(secret)
     entries = blobs_of(Path(index).read_bytes())
     return tuple(
-        entry.blob.hex()
+        entry
         for entry in entries
         if not left_out.isdisjoint((entry.path, *ancestors((entry.path,))))
     )

@@ -27,6 +27,8 @@ _OUTSIDE: Final = 'call again with access="outside" and a reason'
 _WRITE: Final = 'call again with access="write"'
 _KEPT: Final = "protected names and files that a rule keeps from being changed"
 _HIDES: Final = "hides secrets and files that a rule denies"
+_HIDDEN_OBJECT: Final = re.compile(r"^fatal: unable to read [0-9a-f]{40,}$", re.MULTILINE)
+_WITHOUT: Final = "leave these files out, as in `git diff --cached -- . ':!.env'`"
 
 
 def with_hint(result: ToolResult, call: ToolCall, session: SessionInfo) -> ToolResult | None:
@@ -39,7 +41,9 @@ def with_hint(result: ToolResult, call: ToolCall, session: SessionInfo) -> ToolR
     limit, step = _limit(result, session, is_read_only=is_read_only)
     if not limit or access == "outside":
         return None
-    if session.mode is Mode.PLAN:
+    if _HIDDEN_OBJECT.search(result.output):
+        limit, step = "hides what git has of secret files", _WITHOUT
+    elif session.mode is Mode.PLAN:
         step = "plan mode changes nothing and reaches no network"
     elif not session.answered:
         step += "; no user is there to agree, so only a rule can allow that"
@@ -60,7 +64,7 @@ def _limit(result: ToolResult, session: SessionInfo, *, is_read_only: bool) -> t
         )
     if is_read_only and "undone" in result.metadata:
         return "keeps nothing that this command changed", f"to change files, {_WRITE}"
-    if result.is_error and _REFUSED.search(output):
+    if result.is_error and (_REFUSED.search(output) or _HIDDEN_OBJECT.search(output)):
         if is_read_only:
             elsewhere = 'for paths elsewhere with access="outside" and a reason'
             limit = f"keeps the workspace read-only, and {_HIDES}"

@@ -11,12 +11,13 @@ from nanocoder import Access, SessionInfo
 from nanocoder_kit_sandbox import (
     Inside,
     Mount,
+    MountAccess,
     Settings,
     bridge,
     hidden_places,
     listening_sockets,
     long_outputs,
-    programs_on_path,
+    readable_in_empty_places,
 )
 from nanocoder_kit_sandbox.bubblewrap import (
     NO_NETWORK,
@@ -44,6 +45,12 @@ CACHES: Final = {
     ".m2": "",
 }
 """Caches in a home, and the variables that move them; what programs write there is thrown away."""
+KNOWN_BY_TIME: Final = {
+    "GIT_CONFIG_COUNT": "1",
+    "GIT_CONFIG_KEY_0": "core.checkStat",
+    "GIT_CONFIG_VALUE_0": "minimal",
+}
+"""Git takes what hides a tracked file for that file, by its size and time."""
 SOCKET: Final = "/run/nanocoder.socket"
 BRIDGE: Final = "/run/nanocoder.bridge.py"
 PORT: Final = 3128
@@ -129,7 +136,7 @@ class Bubblewrap:
         yield from _repeated("--ro-bind-try", KEPT_IN_RUN)
         yield from ("--bind", str(self._files.tmp), TMP)
         # Before the workspace: what a command left in its /tmp leads these over nothing of it.
-        yield from _repeated("--ro-bind-try", programs_on_path(self._apart))
+        yield from _repeated("--ro-bind-try", readable_in_empty_places(self._apart))
         for path, layer in self._namespaces.caches():
             yield from ("--bind", layer, path)
 
@@ -137,8 +144,8 @@ class Bubblewrap:
         """Show the outputs that were too long for the model, in the hidden folder around them."""
         for folder in long_outputs(self._session):
             above = next((path for path in self._apart if folder.startswith(f"{path}/")), "")
-            if above:  # one of mode 0 would let nothing through
-                yield from ("--perms", "0111", "--tmpfs", above)
+            if above:
+                yield from mount_options([Mount(MountAccess.NAMED, above)])
             yield from ("--ro-bind", folder, folder)
 
     def _all_variables(self, *, is_read_only: bool) -> dict[str, str]:
@@ -149,7 +156,7 @@ class Bubblewrap:
             for name, variable in CACHES.items()
             if variable and f"{home}/{name}" not in layered
         }
-        return moved | variables(TMP, self._settings, is_read_only=is_read_only)
+        return moved | KNOWN_BY_TIME | variables(TMP, self._settings, is_read_only=is_read_only)
 
     def _open_way_out(self) -> None:
         """Start the proxy, if there are hosts that may be reached."""
@@ -182,7 +189,7 @@ class Bubblewrap:
         """Hide the sockets of services: what is shown read-only can still be connected to."""
         # With the network of this machine those in the workspace may be of programs inside.
         besides = (self._root,) if self._settings.network else ()
-        elsewhere = (*programs_on_path(self._apart), *self._inside.writable_elsewhere())
+        elsewhere = (*readable_in_empty_places(self._apart), *self._inside.writable_elsewhere())
         visible = (self._root, *KEPT_IN_RUN, *elsewhere)
         return [self._inside.hidden(path) for path in listening_sockets(besides, visible)]
 

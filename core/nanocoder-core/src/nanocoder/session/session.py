@@ -232,8 +232,7 @@ class Session(Runtime, AbstractContextManager["Session"]):
             self._effects[event.call_id] = event.data.get("effects", ())
         # Dropped at a call's last event, so that a long session does not grow.
         find = self._effects.pop if event.kind == "call.returned" else self._effects.get
-        effects = find(event.call_id, ())
-        return {event.kind, *(f"{event.kind}:{effect}" for effect in effects)}
+        return {event.kind, *(f"{event.kind}:{effect}" for effect in find(event.call_id, ()))}
 
     def _due(self, event: Event) -> Iterator[Event]:
         """Yield the events due after *event*; neighbouring pieces of one kind are joined."""
