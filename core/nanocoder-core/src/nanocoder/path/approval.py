@@ -226,12 +226,10 @@ class Approvals:
         if problem := wrong_field(answer):
             raise Denied(f"denied: {problem}")
         if not answer.approved:
-            why = f": {answer.reason}" if answer.reason else ""
-            raise Denied(f"denied by the user{why}")
-        least = min(answer.lasts_s, answer.uses)
-        is_offered = bool(verdict.grants) and answer.scope in SCOPES and least >= 0
+            raise Denied(f"denied by the user: {answer.reason}".removesuffix(": "))
+        is_offered = bool(verdict.grants) and answer.scope in SCOPES and answer.lasts_s >= 0
         # Rules are for the original call; the policy has not judged the edited one.
-        if answer.scope and (answer.arguments is not None or not is_offered):
+        if answer.scope and (answer.arguments is not None or answer.uses < 0 or not is_offered):
             raise Denied(f"denied: consent for the scope {answer.scope!r} was not offered")
         if answer.scope == "session":
             key = flight.call.name, *verdict.grants
