@@ -68,7 +68,19 @@ def _lines() -> Iterator[str]:
         for one in found:
             yield f"### `{one.name}` ({_tokens(one)})\n"
             yield f"{one.description}\n"
-            yield f"```json\n{json.dumps(dict(one.parameters), indent=1)}\n```\n"
+            yield f"```json\n{_schema(one)}\n```\n"
+
+
+def _schema(one: ToolDefinition) -> str:
+    """Return the schema as it is sent, but each parameter on a line of its own."""
+    rest = {key: value for key, value in one.parameters.items() if key != "properties"}
+    head = json.dumps(rest, separators=(",", ":"))[:-1]
+    properties = one.parameters.get("properties", {})
+    lines = (
+        f" {json.dumps(name)}:{json.dumps(value, separators=(',', ':'))}"
+        for name, value in properties.items()
+    )
+    return head + ',"properties":{\n' + ",\n".join(lines) + "\n}}"
 
 
 def _tokens(one: ToolDefinition) -> int:
