@@ -234,7 +234,8 @@ def test_a_prompt_that_a_kill_left_without_an_answer_is_typed_again(
         env=nanocoder.environment,
     )
     folder = nanocoder.home / ".local/state/nanocoder/sessions"
-    while not any(b"that matters" in path.read_bytes() for path in folder.glob("*.jsonl")):
+    message = b'"text":"a prompt that matters"'  # the start of the run names it before
+    while not any(message in path.read_bytes() for path in folder.glob("*.jsonl")):
         time.sleep(0.05)
     running.kill()
     running.wait()

@@ -71,6 +71,8 @@ def _installed_since(session: Session) -> list[str]:
     """Return the plugins that were installed or edited since the session read them."""
     plugins = session.plugins
     entries = {**plugins.entries, **{name: entry for name, (entry, _) in plugins.removed.items()}}
+    if not any(entry.site for entry in entries.values()):
+        return []  # a program has added its plugins by hand
     return [
         plugin.name
         for plugin in find_plugins(site_paths())
