@@ -1,4 +1,4 @@
-"""Write the table of models from the package genai-prices: `nox -s models`, at each release."""
+"""Write the tables of models from the package genai-prices: `nox -s models`, at each release."""
 
 import datetime as dt
 import json
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from genai_prices import data
 
-TABLE = Path(__file__).parents[2] / "src/nanocoder_kit_llm/models/models.json"
+TABLES = Path(__file__).parents[2] / "src/nanocoder_kit_llm/models/vendors"
 VENDORS = (
     "anthropic",
     "openai",
@@ -48,11 +48,11 @@ ABILITIES = {
 
 
 def tables():
-    """Return the whole table: one row for each model that takes a conversation."""
+    """Return each vendor's table: one row for each model that takes a conversation."""
     providers = {provider.id: provider for provider in data.providers}
-    models = {vendor: list(rows(providers[vendor])) for vendor in VENDORS}
     source = f"genai-prices {version('genai-prices')} (MIT)"
-    return {"source": source, "date": TODAY.isoformat(), "models": models}
+    head = {"source": source, "date": TODAY.isoformat()}
+    return {vendor: {**head, "models": list(rows(providers[vendor]))} for vendor in VENDORS}
 
 
 def rows(provider):
@@ -154,22 +154,19 @@ def plain(number):
 
 def text(table):
     """Return the table as JSON with one model a line, so that a change is one line of a diff."""
-    vendors = [
-        f"{json.dumps(vendor)}: [\n"
-        + ",\n".join(json.dumps(row, separators=(",", ":")) for row in models)
-        + "\n]"
-        for vendor, models in table["models"].items()
-    ]
+    lines = ",\n".join(json.dumps(row, separators=(",", ":")) for row in table["models"])
     head = f'{{"source": {json.dumps(table["source"])}, "date": {json.dumps(table["date"])},\n'
-    return f'{head}"models": {{\n{",".join(vendors)}}}}}\n'
+    return f'{head}"models": [\n{lines}\n]}}\n'
 
 
 SPECIAL = re.compile(r"[.+*?()\[\]{}|^$\\]")
 TODAY = dt.datetime.now(dt.UTC).date()
 
 if __name__ == "__main__":
-    TABLE.write_text(text(tables()), encoding="utf-8")
-    sys.stdout.write(f"{TABLE}: {TABLE.stat().st_size:,} bytes\n")
-    # After the table, because it reads the new one.
+    for vendor, table in tables().items():
+        file = TABLES / f"{vendor}.json"
+        file.write_text(text(table), encoding="utf-8")
+        sys.stdout.write(f"{file}: {file.stat().st_size:,} bytes\n")
+    # After the tables, because it reads the new ones.
     proposals = runpy.run_path(str(Path(__file__).with_name("defaults.py")))["proposals"]
     sys.stdout.writelines(f"{line}\n" for line in proposals())

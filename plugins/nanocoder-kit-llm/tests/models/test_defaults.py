@@ -1,6 +1,5 @@
 """The default models of all providers are current by the table."""
 
-import json
 import runpy
 from pathlib import Path
 from types import SimpleNamespace
@@ -8,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 defaults = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("defaults.py"))))
-TABLE = json.loads(defaults.TABLE.read_text(encoding="utf-8"))
+TABLES = defaults.tables()
 
 
 def test_no_default_model_is_behind_the_table():
@@ -20,19 +19,19 @@ def test_no_default_model_is_behind_the_table():
 def test_a_default_model_with_a_version_is_in_the_table(provider):
     model = defaults.defaults()[provider]
     has_version = defaults.family_and_version(model)[1]
-    assert not has_version or defaults.vendors_of(model, TABLE), model
+    assert not has_version or defaults.vendors_of(model, TABLES), model
 
 
 MODELS = {
-    "models": {
-        "acme": [
+    "acme": {
+        "models": [
             {"names": ["duck-4-6", "duck-4-6-20260101", "duck-5-5"]},
             {"names": ["duck-6-preview"]},
             {"names": ["goose-9", "gpt-oss-120b"]},
-        ],
-        "x-ai": [{"names": ["grok-4.20", "grok-4.7", "grok-4.3"]}],
-        "openai": [{"names": ["gpt-5.6", "gpt-5.5", "gpt-6.1-sol"]}],
-    }
+        ]
+    },
+    "x-ai": {"models": [{"names": ["grok-4.20", "grok-4.7", "grok-4.3"]}]},
+    "openai": {"models": [{"names": ["gpt-5.6", "gpt-5.5", "gpt-6.1-sol"]}]},
 }
 
 

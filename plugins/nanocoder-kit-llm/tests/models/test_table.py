@@ -9,8 +9,12 @@ import pytest
 from nanocoder import ConfigError, ModelInfo, Usage
 from nanocoder_kit_llm.models import FREE, MODELS_SETTING, Catalog, Model, Price, source_of_table
 
-TABLE = Path(__file__).parents[2] / "src/nanocoder_kit_llm/models/models.json"
+TABLES = Path(__file__).parents[2] / "src/nanocoder_kit_llm/models/vendors"
 GENERATE = Path(__file__).with_name("generate.py")
+
+
+def table_of(vendor):
+    return json.loads((TABLES / f"{vendor}.json").read_text(encoding="utf-8"))
 
 
 def catalog(vendor="openai", **options):
@@ -122,13 +126,28 @@ def test_what_a_server_says_of_its_model_is_completed():
     assert model.info(ModelInfo("m", 50)).context == 50
 
 
-def test_the_table_names_its_source_and_its_day_and_has_no_row_without_a_price():
-    table = json.loads(TABLE.read_text(encoding="utf-8"))
+@pytest.mark.parametrize("vendor", sorted(file.stem for file in TABLES.iterdir()))
+def test_each_table_names_its_source_and_its_day_and_has_no_row_without_a_price(vendor):
+    table = table_of(vendor)
     assert source_of_table() == f"{table['source']}, {table['date']}"
     assert dt.date.fromisoformat(table["date"])
-    for rows in table["models"].values():
-        assert all(row["names"] or row["pattern"] for row in rows)
-        assert all(row["input"] >= 0 and row["output"] >= 0 for row in rows)
+    rows = table["models"]
+    assert rows
+    assert all(row["names"] or row["pattern"] for row in rows)
+    assert all(row["input"] >= 0 and row["output"] >= 0 for row in rows)
+
+
+def test_a_vendor_without_a_table_has_unknown_models():
+    assert catalog("nobody").find("gpt-5.5") == Model("gpt-5.5")
+
+
+def test_a_lookup_reads_the_table_of_its_vendor_alone():
+    code = (
+        "import nanocoder_kit_llm.models.table as t\n"
+        "assert t.Catalog('openai', {}, plugin='p').find('gpt-5.5').price\n"
+        "assert t._table.cache_info().currsize == 1\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
 def test_importing_the_kit_reads_no_table():
@@ -143,12 +162,11 @@ def test_importing_the_kit_reads_no_table():
 @pytest.mark.contract("F8")
 def test_costs_are_those_that_the_package_behind_the_table_computes():
     """Ask genai-prices itself, with every name of the three big vendors, below and above a step."""
-    table = json.loads(TABLE.read_text(encoding="utf-8"))
-    day = dt.datetime.fromisoformat(f"{table['date']}T12:00:00+00:00")
+    day = dt.datetime.fromisoformat(f"{table_of('openai')['date']}T12:00:00+00:00")
     different = []
     for vendor in ("anthropic", "openai", "google"):
         models = catalog(vendor)
-        for row in filter(lambda row: row["names"], table["models"][vendor]):
+        for row in filter(lambda row: row["names"], table_of(vendor)["models"]):
             for usage in (Usage(1_000, 500, 200, 100), Usage(300_000, 500, 20_000, 100)):
                 cost = models.find(row["names"][0]).priced(usage).cost
                 expected = genai_prices.calc_price(

@@ -1,4 +1,4 @@
-"""The table of models, and how a name finds its row."""
+"""The tables of models, one for each vendor, and how a name finds its row."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from nanocoder import ConfigError
 
 from nanocoder_kit_llm.models.model import FREE, Model, Price
 
-TABLE: Final = Path(__file__).with_name("models.json")
+TABLES: Final = Path(__file__).with_name("vendors")
 _PRICES: Final = ("input", "output", "cache_read", "cache_write")
 _KEYS: Final = ("context", *_PRICES)
 _MAKERS: Final = ("anthropic", "openai", "google", "x-ai")
@@ -22,7 +22,7 @@ _MAKERS: Final = ("anthropic", "openai", "google", "x-ai")
 class Catalog:
     """The models of one vendor, with the user's overrides.
 
-    *vendor* is a name in the table, or "" for any other server: a gateway's model has its maker's
+    *vendor* names a table, or is "" for any other server: a gateway's model has its maker's
     price. *is_free* is true for a server whose models cost nothing. *overrides* is the setting
     `models` of *plugin*.
     """
@@ -72,8 +72,8 @@ class Catalog:
 
 
 def source_of_table() -> str:
-    """Return the source and the date of the table."""
-    table = _table()
+    """Return the source and the date of the tables."""
+    table = _table(_MAKERS[0])
     return f"{table['source']}, {table['date']}"
 
 
@@ -113,7 +113,7 @@ def _price(row: Mapping[str, Any]) -> Price:
 
 
 def _row(vendor: str, name: str) -> Mapping[str, Any] | None:
-    rows: Sequence[Mapping[str, Any]] = _table()["models"].get(vendor, ())
+    rows: Sequence[Mapping[str, Any]] = _table(vendor)["models"]
     lower = name.lower()
     exact = (row for row in rows if lower in row["names"])
     # Most names have no word of most patterns, and compiling one takes longer than that question.
@@ -134,6 +134,6 @@ def _row_of_maker(name: str) -> Mapping[str, Any] | None:
 
 
 @cache
-def _table() -> dict[str, Any]:
-    table: dict[str, Any] = json.loads(TABLE.read_text(encoding="utf-8"))
-    return table
+def _table(vendor: str) -> Mapping[str, Any]:
+    file = TABLES / f"{vendor}.json"
+    return dict(json.loads(file.read_text(encoding="utf-8"))) if file.exists() else {"models": ()}
