@@ -118,7 +118,7 @@ def run_each(
     batch = _Batch(works, limit_s)
     # A cancel arrives in the same queue, so the first of both wins.
     forget = cancel.on_set(lambda: batch.ends.put("cancelled")) if cancel else lambda: None
-    start(batch.run)
+    start_on_thread(batch.run)
     try:
         while (left_s := batch.left_s()) > 0:
             with suppress(queue.Empty):
@@ -132,7 +132,7 @@ def run_each(
         forget()
 
 
-def start(work: Callable[["ReusedThread"], bool]) -> "ReusedThread":
+def start_on_thread(work: Callable[["ReusedThread"], bool]) -> "ReusedThread":
     """Start *work* on an idle thread, or on a new one.
 
     *work* calls the thread's `rest` when it may get the next work, or returns False to end it.

@@ -4,14 +4,14 @@ import threading
 
 import pytest
 from nanocoder import Cancelled, Notice, ProviderError
-from nanocoder_kit_llm.http import Timeouts, patience
-from nanocoder_kit_llm.http.patience import waited_for
+from nanocoder_kit_llm.http import Timeouts, provider
+from nanocoder_kit_llm.http.provider import waited_for
 from nanocoder_kit_llm.http.timers import RequestTimers
 
 
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch):
-    monkeypatch.setattr(patience, "NOTICE_S", 0.01)
+    monkeypatch.setattr(provider, "NOTICE_S", 0.01)
 
 
 def drained(waiting):
@@ -53,6 +53,18 @@ def test_a_failure_while_waiting_is_that_of_the_request(error):
 
 def test_a_server_that_sends_nothing_gives_nothing():
     assert list(drained(waited_for((_ for _ in ()), "h"))[1]) == []
+
+
+def test_one_request_after_another_waits_on_the_same_thread():
+    threads = set()
+
+    def batches():
+        threads.add(threading.current_thread())
+        yield 1
+
+    for _ in range(3):
+        assert list(drained(waited_for(batches(), "h"))[1]) == [1]
+    assert len(threads) == 1
 
 
 def test_a_patient_wait_has_no_limit_until_the_first_event():

@@ -1,18 +1,24 @@
-"""Chat Completions: the body of a request."""
+"""Chat Completions: the body of a request, by the rules of a vendor and a model."""
 
+import re
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from nanocoder import Request, ToolDefinition
 from nanocoder_kit_llm.http import EncodedMessages, History, HistoryRules, ReplyContext, encode_json
 from nanocoder_kit_llm.models import Model
 
 from nanocoder_provider_openai.reply import ChatReply
-from nanocoder_provider_openai.rules import chat_rules, history_rules
 from nanocoder_provider_openai.settings import Settings
 from nanocoder_provider_openai.vendors import OPENAI, Vendor
 from nanocoder_provider_openai.wire import ChatRules, encode_message, tool_definition
+
+_MISTRAL: Final = (
+    *("mistral", "mixtral", "codestral", "devstral", "magistral", "ministral"),
+    *("pixtral", "voxtral"),
+)
+_REASONING: Final = ("kimi", "deepseek")
 
 
 class ChatWire:
@@ -25,8 +31,8 @@ class ChatWire:
         self._settings = settings
         self._host = host
         self._origin = ""
-        self._history = History(HistoryRules())
-        self._encoded = EncodedMessages(partial(encode_message, rules=ChatRules()))
+        self._history: History  # set with the first request's model
+        self._encoded: EncodedMessages
         self._tools: tuple[Sequence[ToolDefinition], bytes] = ((), b"")
 
     def body(self, request: Request, model: Model) -> bytes:
@@ -82,3 +88,34 @@ class ChatWire:
             shaped = [tool_definition(tool, strict=strict) for tool in request.tools]
             self._tools = (request.tools, b',"tools":' + encode_json(shaped))
         return self._tools[1]
+
+
+def history_rules(vendor: Vendor, model: str) -> HistoryRules:
+    """Return the rules of the history that *vendor* gets for *model*.
+
+    A model's rules apply on any server.
+    """
+    name = model.lower()
+    if vendor.short_ids or any(family in name for family in _MISTRAL):
+        return HistoryRules(
+            call_ids="[a-zA-Z0-9]{9}",
+            id_prefix="",
+            id_chars=9,
+            speaks_before_user=True,
+            has_text_results=True,
+        )
+    if vendor.name == "bedrock" or "claude" in name:
+        return HistoryRules(call_ids="[a-zA-Z0-9_-]{1,64}", has_text_results=True)
+    longest = 40 if vendor.limit_field == "max_completion_tokens" else 64
+    return HistoryRules(call_ids=rf"[\x21-\x7e]{{1,{longest}}}", has_text_results=True)
+
+
+def chat_rules(vendor: Vendor, origin: str, model: str) -> ChatRules:
+    """Return the rules of the messages that *vendor* gets for *model*, an *origin* of replies."""
+    name = model.lower()
+    return ChatRules(
+        origin,
+        wants_reasoning=vendor.reasoning != "refused" and any(it in name for it in _REASONING),
+        refuses_reasoning=vendor.reasoning == "refused",
+        wants_signatures="gemini" in name and bool(re.search(r"gemini-(?:[3-9]|\d\d)", name)),
+    )

@@ -4,8 +4,7 @@ import os
 from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
-from attrs import evolve
-from nanocoder import Cancel, ModelInfo, ProviderError, Request, ToolDefinition
+from nanocoder import Cancel, ModelInfo, ProviderError, Request, ToolDefinition, evolve
 from nanocoder_kit_llm.http import (
     Batches,
     HttpProvider,

@@ -20,7 +20,7 @@ from nanocoder_kit_llm.http import (
     parse_arguments,
 )
 
-from nanocoder_provider_openai.echo import EXTRA_OF_CALLS, Echo
+from nanocoder_provider_openai.wire import EXTRA_OF_CALLS, Echo
 
 _INDEX_DIGITS = 9  # Python refuses to read thousands of them
 

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from attrs import field
 from nanocoder_schema import mutable
 
-from nanocoder.cancel import Cancel, Outcome, ReusedThread, outcome_of, start
+from nanocoder.cancel import Cancel, Outcome, ReusedThread, outcome_of, start_on_thread
 from nanocoder.errors import Cancelled, TimedOut
 from nanocoder.values import ApprovalAnswer, ApprovalRequest, Event, Question
 
@@ -124,7 +124,7 @@ class Worker:
         # for one queue only.
         forget = self._cancel.on_set(lambda: self._inbox.put(None))
         deadline = time.monotonic() + limit_s if limit_s else None
-        self.thread = start(partial(self._run, work, rescue))
+        self.thread = start_on_thread(partial(self._run, work, rescue))
         is_overdue = False
         try:
             while True:

@@ -27,8 +27,7 @@ from nanocoder_kit_llm.http.failures import (
     words_of_page,
 )
 from nanocoder_kit_llm.http.json_text import decode_json
-from nanocoder_kit_llm.http.keys import Key
-from nanocoder_kit_llm.http.own_headers import own_headers
+from nanocoder_kit_llm.http.keys import Key, own_headers
 from nanocoder_kit_llm.http.sse import EVENT_LIMIT_BYTES, LineParser, SseEvent, SseParser
 from nanocoder_kit_llm.http.timers import RequestTimers, Timeouts
 

@@ -1,7 +1,9 @@
-"""The common part of all providers over HTTP: client, key, retries, and ids of calls."""
+"""The common part of all providers over HTTP: client, key, retries, waits, and ids of calls."""
 
+import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from queue import Empty, SimpleQueue
+from typing import Any, Final, Literal
 
 from nanocoder import (
     Cancel,
@@ -10,14 +12,15 @@ from nanocoder import (
     ProviderError,
     Request,
     Retrying,
+    ReusedThread,
     TextDelta,
     ThinkingDelta,
     Usage,
+    start_on_thread,
 )
 
 from nanocoder_kit_llm.http.client import Client
 from nanocoder_kit_llm.http.keys import Key
-from nanocoder_kit_llm.http.patience import waited_for
 from nanocoder_kit_llm.http.replies import ReplyContext, ReplyDecoder, read_reply
 from nanocoder_kit_llm.http.settings import HttpSettings
 from nanocoder_kit_llm.http.sizes import is_small
@@ -27,6 +30,9 @@ from nanocoder_kit_llm.http.written_calls import WrittenCalls
 Batches = Generator[list[SseEvent], None, None]
 Profile = Literal["full", "small"]
 Pieces = Iterator[TextDelta | ThinkingDelta | Notice | Retrying | Finished]
+
+NOTICE_S: Final = 5.0
+"""Interval of the notices with the elapsed time, in seconds."""
 
 
 class HttpProvider:
@@ -104,3 +110,42 @@ class HttpProvider:
                 f"{self._client.host} did not answer with a list of models", kind="protocol"
             )
         return entries
+
+
+def waited_for(batches: Batches, host: str) -> Generator[Sequence[Notice], None, Batches]:
+    """Yield notices of the elapsed time until the first of *batches*, and return all batches.
+
+    The first one is awaited on another thread: a server may load a model or read a long prompt.
+    """
+    firsts: SimpleQueue[list[SseEvent] | BaseException | None] = SimpleQueue()
+    started = time.monotonic()
+
+    def take_first(thread: ReusedThread) -> bool:
+        try:
+            first: list[SseEvent] | BaseException | None = next(batches, None)
+        except BaseException as error:  # noqa: BLE001 - raised by the thread that waits
+            first = error
+        thread.rest()
+        firsts.put(first)
+        return True
+
+    start_on_thread(take_first)
+    while True:
+        try:
+            return _with_first(firsts.get(timeout=NOTICE_S), batches)
+        except Empty:
+            seconds = time.monotonic() - started
+            text = f"{host} loads the model or reads the prompt, {seconds:.0f} s"
+            yield [Notice(text, is_passing=True)]
+
+
+def _with_first(first: list[SseEvent] | BaseException | None, batches: Batches) -> Batches:
+    """Yield *first* and the other *batches*; raises it if it is an error."""
+    try:
+        if isinstance(first, BaseException):
+            raise first
+        if first is not None:
+            yield first
+        yield from batches
+    finally:
+        batches.close()

@@ -4,6 +4,8 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
+from enum import Enum, auto
+from functools import lru_cache
 from itertools import repeat
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -20,7 +22,6 @@ from nanocoder import (
     Usage,
 )
 
-from nanocoder_kit_llm.http.ends import End, end_of
 from nanocoder_kit_llm.http.failures import (
     FinalError,
     ToolUseFailedError,
@@ -42,9 +43,31 @@ _ID_BYTES: Final = 12
 REPLY_LIMIT_BYTES: Final = 256 * 1024 * 1024
 """Size limit of all events of one reply, of which the text is a small part."""
 _END_MARK_BYTES: Final = 16
-_WORDS: Final = {"content_filter": "content filter"}
+_SPOKEN: Final = {"content_filter": "content filter"}
 
 Delta = TextDelta | ThinkingDelta
+
+
+class End(Enum):
+    """The meaning of a finish reason; one that has none of the words is DONE."""
+
+    DONE = auto()
+    CUT = auto()  # a token limit; the model continues when the answer is sent back
+    FILTERED = auto()
+    FAILED = auto()  # the server failed; the text so far is no answer
+
+
+_FAILED_WORDS: Final = """error abort cancel fail insufficient malformed timeout unspecified
+    unexpectedtoolcall toomanytoolcalls missingthoughtsignature"""
+_CUT_WORDS: Final = "length maxtokens maxoutputtokens tokenlimit contextwindow pauseturn"
+_FILTERED_WORDS: Final = """filter contentpolicy safety sensitive refus guardrail blocklist
+    prohibited recitation blocked"""
+_END_WORDS: Final = (
+    (End.FAILED, _FAILED_WORDS),
+    (End.CUT, _CUT_WORDS),
+    (End.FILTERED, _FILTERED_WORDS),
+)
+_END_OF_WORD: Final = {"other": End.FAILED, "spii": End.FILTERED}
 
 
 class ReplyDecoder(Protocol):
@@ -248,7 +271,7 @@ class Reply(ABC):
     def _refusal_by(self, reason: str, *, refused: bool = False) -> str:
         """Return the reason for a missing answer, by finish *reason* or refusal, or ""."""
         if end_of(reason) is End.FILTERED:
-            return f"{self._context.host} stopped the reply: {_WORDS.get(reason, reason)}"
+            return f"{self._context.host} stopped the reply: {_SPOKEN.get(reason, reason)}"
         return f"the model of {self._context.host} refused to answer" if refused else ""
 
     def _text(self, refusal: str = "", *, has_calls: bool = False) -> str:
@@ -315,6 +338,14 @@ class CallParts:
 
 def _new_id() -> str:
     return f"call_{os.urandom(_ID_BYTES).hex()}"
+
+
+@lru_cache(maxsize=16)  # each reply asks several times about one of few words
+def end_of(reason: str) -> End:
+    """Return the meaning of the finish *reason* of a reply."""
+    plain = reason.lower().replace("_", "")
+    ends = (end for end, words in _END_WORDS if any(word in plain for word in words.split()))
+    return _END_OF_WORD.get(plain) or next(ends, End.DONE)
 
 
 def native_of(message: Message, key: str, host: str) -> Any:

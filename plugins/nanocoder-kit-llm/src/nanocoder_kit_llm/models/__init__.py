@@ -4,7 +4,6 @@ The table is read when the first model is looked up, not when this module is imp
 """
 
 from nanocoder_kit_llm.models.model import FREE, Model, Price
-from nanocoder_kit_llm.models.settings import MODELS_SETTING
-from nanocoder_kit_llm.models.table import Catalog, source_of_table
+from nanocoder_kit_llm.models.table import MODELS_SETTING, Catalog, source_of_table
 
 __all__ = ["FREE", "MODELS_SETTING", "Catalog", "Model", "Price", "source_of_table"]

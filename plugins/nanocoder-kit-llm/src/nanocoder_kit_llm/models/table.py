@@ -15,8 +15,17 @@ from nanocoder_kit_llm.models.model import FREE, Model, Price
 TABLES: Final = Path(__file__).with_name("vendors")
 _PRICES: Final = ("input", "output", "cache_read", "cache_write")
 _KEYS: Final = ("context", *_PRICES)
+_WORD: Final = re.compile("[a-z]+")
 _MAKERS: Final = ("anthropic", "openai", "google", "x-ai")
 """Vendors of models that a gateway buys from them; weights of others may run anywhere, free."""
+
+# No project may set it: a false price would defeat a limit on costs.
+MODELS_SETTING: Final[dict[str, Any]] = {
+    "description": "Context and prices (input, output, cache_read, cache_write in dollars for a"
+    " million tokens) by model, before those of the built-in table.",
+    "user_only": True,
+}
+"""The metadata of the field `models` of a provider's settings, by the model's name."""
 
 
 class Catalog:
@@ -117,14 +126,10 @@ def _row(vendor: str, name: str) -> Mapping[str, Any] | None:
     lower = name.lower()
     exact = (row for row in rows if lower in row["names"])
     # Most names have no word of most patterns, and compiling one takes longer than that question.
-    words = _words(lower)
-    near = (row for row in rows if "pattern" in row and words & _words(row["pattern"]))
+    words = {*_WORD.findall(lower)}
+    near = (row for row in rows if not words.isdisjoint(_WORD.findall(row.get("pattern", ""))))
     fitting = (row for row in near if re.search(row["pattern"], lower))
     return next(exact, None) or next(fitting, None)
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(re.findall("[a-z]+", text))
 
 
 def _row_of_maker(name: str) -> Mapping[str, Any] | None:
