@@ -82,7 +82,8 @@ def grep(  # noqa: PLR0913 - one argument for each thing that can be asked
     page = Page(offset, limit)
     skip = frozenset(settings.skip)
     results = find(ctx, query, page, skip=skip, limit_s=settings.time_limit_s)
-    return answer(query, results, can_go_on=ctx.offers("grep", "offset"))
+    can_go_on = results.has_more and ctx.offers("grep", "offset")
+    return answer(query, results, can_go_on=can_go_on)
 
 
 @hookimpl

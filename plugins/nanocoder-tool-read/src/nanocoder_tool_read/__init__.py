@@ -20,9 +20,9 @@ from nanocoder import (
 )
 from nanocoder_kit_files.text import (
     TextFile,
+    decode,
     notebook_of,
     picture_problem,
-    read_text_file,
     show_hidden,
 )
 
@@ -109,7 +109,11 @@ def read_file(
             # The digest of a large file would cost more than the window.
             status = os.fstat(file.fileno())
             return _text_result(ctx, path, window, status, is_guessed=window.encoding != "utf-8")
-    return _read_at_once(ctx, path, offset, limit, settings)
+        data = head + file.read(max(0, settings.max_bytes + 1 - len(head)))
+    if len(data) > settings.max_bytes:
+        advice = "read a part of it or search in it"
+        raise _too_large(path, max(size, len(data)), settings.max_bytes, advice)
+    return _read_at_once(ctx, path, data, offset, limit, settings.max_line)
 
 
 @hookimpl
@@ -140,19 +144,15 @@ def _open(ctx: ToolContext, path: str) -> BinaryIO:
 
 
 def _read_at_once(
-    ctx: ToolContext, path: str, offset: int, limit: int, settings: Settings
+    ctx: ToolContext, path: str, data: bytes, offset: int, limit: int, max_line: int
 ) -> ToolResult:
     try:
-        # Recorded below, for the lines that are shown.
-        file = read_text_file(ctx.workspace, path, max_bytes=settings.max_bytes, note=False)
-    except WorkspaceError as error:
-        if error.error_class != "binary_file":
-            raise
-        data = ctx.workspace.read_bytes(path, max_bytes=settings.max_bytes)
+        file = decode(path, data)
+    except WorkspaceError:
         return _binary_result(ctx, data[:HEAD_BYTES], path, len(data))
     notebook = notebook_of(file)
     text = notebook.text if notebook else file.text
-    window = window_of_text(text, offset, limit, settings.max_line, encoding=file.encoding)
+    window = window_of_text(text, offset, limit, max_line, encoding=file.encoding)
     more = (NEW_CELL,) if notebook else ()
     return _text_result(ctx, path, window, file, more, is_guessed=file.is_guessed)
 
@@ -176,7 +176,7 @@ def _text_result(
     total = UNKNOWN if window.total is None else window.total
     ctx.workspace.note_read(path, digest or version, page.read_lines, total)  # type: ignore[arg-type]
     numbered = [f"{number}\t{line}" for number, line in enumerate(page.lines, page.first)]
-    notes = [*_notes(page, can_go_on=ctx.offers("read_file", "offset")), *more_notes]
+    notes = [*_notes(ctx, page), *more_notes]
     if is_guessed:
         notes.append(f"[not UTF-8: read as {window.encoding}, which is a guess]")
     return ToolResult(
@@ -202,7 +202,7 @@ def _text_result(
     )
 
 
-def _notes(window: Window, *, can_go_on: bool) -> list[str]:
+def _notes(ctx: ToolContext, window: Window) -> list[str]:
     if not window.lines:
         return ["[the file is empty]"]
     notes = []
@@ -211,6 +211,7 @@ def _notes(window: Window, *, can_go_on: bool) -> list[str]:
         notes.append(f"[{len(window.clipped)} {are} longer than shown; grep finds what is there]")
     total = "" if window.total is None else f" of {window.total}"
     if window.more:
+        can_go_on = ctx.offers("read_file", "offset")
         rest = f"continue with offset {window.last + 1}" if can_go_on else "grep finds the others"
         notes.append(f"[lines {window.first}-{window.last}{total}; {rest}]")
     elif window.first > 1:
