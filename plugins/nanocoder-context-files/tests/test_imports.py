@@ -2,7 +2,7 @@
 
 import nanocoder_context_files as plugin
 import pytest
-from nanocoder_context_files.imports import imported_names
+from nanocoder_context_files.files import imported_names
 from nanocoder_testing import opened
 
 

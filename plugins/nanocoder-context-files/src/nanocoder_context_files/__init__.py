@@ -4,8 +4,17 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from attrs import evolve, field, validators
-from nanocoder import Request, Resource, SessionInfo, ToolCall, ToolResult, hookimpl, value
+from attrs import field, validators
+from nanocoder import (
+    Request,
+    Resource,
+    SessionInfo,
+    ToolCall,
+    ToolResult,
+    evolve,
+    hookimpl,
+    value,
+)
 
 from nanocoder_context_files.branch import branch_line
 from nanocoder_context_files.files import Names, instructions
@@ -54,7 +63,7 @@ def nanocoder_before_request(
 ) -> Request | None:
     """Update the files in the prompt, and add new ones."""
     now, system = _text(session, settings), request.system
-    before = BLOCK.search(system)
+    before = re.search(BLOCK, system, re.DOTALL) if HEAD in system else None
     if before is None:
         return evolve(request, system=f"{system}\n\n{now}") if now else None
     if before[0] == now:
@@ -101,9 +110,8 @@ def nanocoder_after_execute(
 HEAD = "Instructions from files, the nearest last; where they disagree, the last counts."
 MARKS = "A line that ends with {mark}] stands between files, and in none."
 END = "[end of the files; {mark}]"
-BLOCK = re.compile(
-    rf"{re.escape(HEAD)} A line that ends with (\w+)\].*?\n\[end of the files; \1\]", re.DOTALL
-)
+# As text: a start without such files compiles nothing.
+BLOCK = rf"{re.escape(HEAD)} A line that ends with (\w+)\].*?\n\[end of the files; \1\]"
 
 
 def _text(session: SessionInfo, settings: Any) -> str:

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -10,13 +11,19 @@ from typing import NamedTuple
 from attrs import frozen
 from nanocoder import SessionInfo, ToolError, clip, escape_path, for_terminal, unescape_path
 
-from nanocoder_context_files.imports import MOST_IMPORTS, imported_names
 from nanocoder_context_files.owners import Owners
 
 NOTES = "notes.md"
 MAX_FOLDERS = 40
 MAX_BYTES = 1_000_000
 MARK_CHARS = 16
+MOST_IMPORTS = 20
+"""Limit of the files that one instruction file imports, directly or indirectly."""
+SUFFIXES = (".md", ".mdc", ".txt", ".rst")
+"""Suffixes that may be imported; other files are code and data, and no instructions."""
+# As text: most folders have no such file, and compile nothing.
+_CODE = r"(?ms)^(```|~~~).*?(?:^\1|\Z)|`[^`\n]*`"
+_NAMED = r"(?:^|(?<=[\s(]))@([^\s@()]{1,300})"
 REFUSED = "{path} is not read as instructions: {reason}"
 UNSEEN = "{path} has characters that no font shows; the model reads them as escapes such as \\u200b"
 OWN = "[{path}: the user's own; {mark}]"
@@ -195,6 +202,17 @@ def _present(folder: Path, names: Sequence[str]) -> list[str]:
     """Return those of the *names* that lead to something in *folder* which is no directory."""
     paths = zip(names, _paths_of(folder, tuple(names)), strict=True)
     return [name for name, path in paths if os.path.exists(path) and not os.path.isdir(path)]
+
+
+def imported_names(text: str) -> Iterator[str]:
+    """Yield the files that *text* names outside of code, as in `@docs/rules.md`.
+
+    They are relative to its own folder.
+    """
+    for match in re.finditer(_NAMED, re.sub(_CODE, " ", text)):
+        name = match[1].rstrip(".,;:!?").removeprefix("./")
+        if name.endswith(SUFFIXES) and not name.startswith(("/", "~")):
+            yield name
 
 
 def _marked(mark: str, file: InstructionFile, most_chars: int) -> str:
