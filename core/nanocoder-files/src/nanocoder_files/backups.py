@@ -19,15 +19,15 @@ def keep_copy(backups: Path, most: int, path: str, data: bytes) -> Path:
     """
     folder = folder_for(backups, Path(path))
     private_directory(folder)
-    copies = sorted(copy for copy in folder.iterdir() if not copy.name.startswith("."))
+    copies = sorted(name for name in os.listdir(folder) if not name.startswith("."))
     # The names sort by age, independent of the clock; two writes at once get two random parts.
-    number = 1 + max((int(it.name[:20]) for it in copies if it.name[:20].isdecimal()), default=0)
-    target = folder / f"{number:020d}-{os.urandom(2).hex()}-{_plain(path)}"
-    write_private(target, data)
-    for old in [*copies, target][1 : 1 - most or None]:
+    number = 1 + max((int(name[:20]) for name in copies if name[:20].isdecimal()), default=0)
+    copy = f"{number:020d}-{os.urandom(2).hex()}-{_plain(path)}"
+    write_private(folder / copy, data)
+    for old in [*copies, copy][1 : 1 - most or None]:
         with contextlib.suppress(OSError):
-            old.unlink()
-    return target
+            os.unlink(folder / old)
+    return folder / copy
 
 
 def _plain(path: str) -> str:

@@ -16,7 +16,7 @@ def front_door(package: str) -> tuple[list[str], object, object]:
     spec = sys.modules[package].__spec__
     # Read with the loader, because the package may be in a zip file.
     stub = spec.loader.get_data(f"{spec.submodule_search_locations[0]}/__init__.pyi")  # type: ignore[union-attr,index]
-    lines = (line.split() for line in stub.decode().splitlines())
+    lines = map(str.split, stub.decode().splitlines())
     homes = {words[3]: words[1] for words in lines if words[:1] == ["from"]}
     public = sorted(homes)
 

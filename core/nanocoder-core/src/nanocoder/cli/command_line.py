@@ -172,8 +172,8 @@ def _help_key() -> str:
         size = str(os.get_terminal_size(sys.__stdout__.fileno()))  # type: ignore[union-attr]
     names = sorted(name for name in os.environ if name.startswith(("NANOCODER_", "XDG_")))
     variables = [(name, os.environ.get(name)) for name in (*HELP_VARIABLES, *names)]
-    own = (folder / name for folder in own_folders() for name in HELP_FILES)
-    projects = (folder / ".nanocoder/config.toml" for folder in Path("here").absolute().parents)
-    paths = [*sys.path, *map(str, (*own, *projects))]
+    own = [f"{folder}/{name}" for folder in own_folders() for name in HELP_FILES]
+    projects = [f"{folder}/.nanocoder/config.toml" for folder in Path("here").absolute().parents]
+    paths = [*sys.path, *own, *projects]
     times = [(path, os.stat(path).st_mtime_ns) for path in paths if os.path.exists(path)]
     return repr((VERSION, sys.version, sys.prefix, os.getcwd(), size, variables, times))

@@ -62,10 +62,9 @@ class Implementation:
 
     def __call__(self, arguments: Arguments) -> Any:
         """Call the function with those of *arguments* that it takes."""
-        named = {
-            name: arguments[name](self.plugin) if name in OF_PLUGIN else arguments[name]
-            for name in self.parameters
-        }
+        named = dict(zip(self.parameters, map(arguments.__getitem__, self.parameters), strict=True))
+        for name in OF_PLUGIN & named.keys():
+            named[name] = named[name](self.plugin)
         return self.function(**named)
 
     def error(self, problem: object) -> PluginError:
@@ -98,11 +97,12 @@ def attempt_each(
         works = [partial(call, implementation) for implementation in waiting]
         for answer, error in run_each(works, limit_s) if limit_s else [outcome_of(works[0])]:
             implementation = waiting.pop(0)
-            yield implementation, answer, _failure_of(implementation, error)
+            failure = None if error is None else _failure_of(implementation, error)
+            yield implementation, answer, failure
 
 
-def _failure_of(implementation: Implementation, error: BaseException | None) -> PluginError | None:
-    if error is None or isinstance(error, PluginError):
+def _failure_of(implementation: Implementation, error: BaseException) -> PluginError:
+    if isinstance(error, PluginError):
         return error
     # A person's Ctrl-C is no failure of the running plugin.
     if isinstance(error, KeyboardInterrupt):
@@ -133,8 +133,10 @@ def choose(
 ) -> T | None:
     """Return the first answer; an answer of another type than *expected* is a failure."""
     # In order: the next plugin is called only if this one has no answer.
-    answers = (collect([each], report, arguments, expected) for each in implementations)
-    return next((answer for [(_, answer)] in filter(None, answers)), None)
+    for each in implementations:
+        if answers := collect([each], report, arguments, expected):
+            return answers[0][1]
+    return None
 
 
 def tell(implementations: Implementations, report: Report, arguments: Arguments) -> None:

@@ -75,10 +75,11 @@ def register(manager: pluggy.PluginManager, plugin: object, name: str) -> dict[s
     plugin = _marked(plugin) if isinstance(plugin, ModuleType) else plugin
     try:
         manager.register(plugin, name)
-        for caller in manager.get_hookcallers(plugin) or []:
-            # The manager may have other plugins.
-            own = (each for each in caller.get_hookimpls() if each.plugin is plugin)
-            hookimpls.update((caller.name, implementation) for implementation in own)
+        # One pass; `get_hookcallers` goes through all plugins' implementations, too.
+        for caller in vars(manager.hook).values():
+            for implementation in caller.get_hookimpls():
+                if implementation.plugin is plugin:
+                    hookimpls[caller.name] = implementation
         problem = "" if hookimpls else NO_HOOK
     except (pluggy.PluginValidationError, ValueError) as error:
         problem = " ".join(str(error).split())

@@ -163,7 +163,7 @@ class Plugins:
         """
         implementations = self._implementations.get(hook)
         if implementations is None:
-            names = list(self.entries)
+            names = [name for name, entry in self.entries.items() if hook in entry.hooks]
             if STYLES.get(hook) == "choose":
                 names.sort(key=lambda name: (self.entries[name].rank(hook, RANK), name))
             functions = (self._implementation(name, hook) for name in names)
@@ -188,7 +188,8 @@ class Plugins:
 
     def offers(self, what: str) -> list[tuple[Entry, Mapping[str, Any]]]:
         """Return (plugin, description) of each offer of kind *what* ("tools", "providers" …)."""
-        entries = (entry for name, entry in self.entries.items() if name not in self.set_aside)
+        # A list: a generator would be entered for each of the plugins.
+        entries = [entry for name, entry in self.entries.items() if name not in self.set_aside]
         return [(entry, offer) for entry in entries for offer in entry.description.get(what, ())]
 
     def offered(self, what: str, name: str) -> tuple[str, Any] | None:

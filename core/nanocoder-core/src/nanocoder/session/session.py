@@ -232,18 +232,17 @@ class Session(Runtime, AbstractContextManager["Session"]):
             self._effects[event.call_id] = event.data.get("effects", ())
         # Dropped at a call's last event, so that a long session does not grow.
         find = self._effects.pop if event.kind == "call.returned" else self._effects.get
-        return {event.kind, *(f"{event.kind}:{effect}" for effect in find(event.call_id, ()))}
+        return {event.kind, *map(f"{event.kind}:".__add__, find(event.call_id, ()))}
 
-    def _due(self, event: Event) -> Iterator[Event]:
-        """Yield the events due after *event*; neighbouring pieces of one kind are joined."""
-        first = self._pieces[0] if self._pieces else event
+    def _due(self, event: Event) -> list[Event]:
+        """Return the events due after *event*; neighbouring pieces of one kind are joined."""
+        first, due = self._pieces[0] if self._pieces else event, []
         if first.kind != event.kind or event.at - first.at > PIECES_S:
             pieces, self._pieces = self._pieces, []
-            yield evolve(first, data={"text": "".join(piece.data["text"] for piece in pieces)})
-        if event.kind in PIECES:
-            self._pieces.append(event)
-        else:
-            yield event
+            text = "".join(piece.data["text"] for piece in pieces)
+            due.append(evolve(first, data={"text": text}))
+        (self._pieces if event.kind in PIECES else due).append(event)
+        return due
 
     def _failures(self, event: Event, errors: Iterable[PluginError], problem: str) -> Events:
         for error in errors:
