@@ -13,10 +13,9 @@ import os
 import resource
 from contextlib import suppress
 from functools import cache
-from pathlib import Path
 from typing import Final, NamedTuple, Self
 
-from nanocoder_kit_process.processes import process
+from nanocoder_kit_process.processes import process, read_proc
 
 VARIABLE: Final = "NANOCODER_CALL"
 UNLIMITED: Final = -1
@@ -128,7 +127,7 @@ def _brand_in_environment(pid: int) -> Brand | None:
 
 def _environment(pid: int) -> bytes:
     try:
-        return Path(f"/proc/{pid}/environ").read_bytes()
+        return read_proc(f"/proc/{pid}/environ")
     except OSError:  # ended, or another user's
         return b""
 

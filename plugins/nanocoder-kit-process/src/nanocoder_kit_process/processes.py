@@ -37,7 +37,7 @@ class Process(NamedTuple):
 def process(pid: int) -> Process | None:
     """Return the process with that PID, or None."""
     try:
-        line = _read(f"/proc/{pid}/stat").decode("utf-8", "replace")
+        line = read_proc(f"/proc/{pid}/stat").decode("utf-8", "replace")
     except OSError:
         return None
     # The name itself may contain spaces and parentheses.
@@ -92,16 +92,8 @@ def send(member: Process, number: signal.Signals) -> None:
         os.close(pidfd)
 
 
-def _child_numbers(pid: int) -> list[int]:
-    numbers: list[int] = []
-    with suppress(OSError):  # gone; or a system without these files
-        for task in os.listdir(f"/proc/{pid}/task"):
-            with suppress(OSError):
-                numbers += map(int, _read(f"/proc/{pid}/task/{task}/children").split())
-    return numbers
-
-
-def _read(path: str) -> bytes:
+def read_proc(path: str) -> bytes:
+    """Return the content of a file of /proc; raises OSError."""
     # Each call that runs a program reads a dozen of these, and a file object takes five times as
     # many system calls.
     descriptor, pieces = os.open(path, os.O_RDONLY | os.O_CLOEXEC), []
@@ -111,3 +103,12 @@ def _read(path: str) -> bytes:
     finally:
         os.close(descriptor)
     return b"".join(pieces)
+
+
+def _child_numbers(pid: int) -> list[int]:
+    numbers: list[int] = []
+    with suppress(OSError):  # gone; or a system without these files
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with suppress(OSError):
+                numbers += map(int, read_proc(f"/proc/{pid}/task/{task}/children").split())
+    return numbers

@@ -124,7 +124,8 @@ class Command:
 def _programs_of_sandbox(argv: list[str]) -> set[str]:
     """Return the names of the programs that start the command, which it has not left running."""
     words = argv[: argv.index(END_OF_SANDBOX)] if END_OF_SANDBOX in argv else argv[:1]
-    return {Path(word).name for word in words if word.startswith("/") and word not in SHELLS}
+    programs = (word for word in words if word.startswith("/") and word not in SHELLS)
+    return {program.rpartition("/")[2] for program in programs}
 
 
 def _spawn(argv: list[str], cwd: Path, env: Mapping[str, str]) -> "subprocess.Popen[bytes]":

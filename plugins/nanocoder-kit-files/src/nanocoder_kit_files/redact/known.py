@@ -22,7 +22,7 @@ LONGEST: Final = 8_192
 def is_secret_name(name: str) -> bool:
     """Tell whether the value of a variable of this name is a secret."""
     upper = name.upper()
-    return upper.endswith(_SECRET_ENDS) or any(part in upper for part in _SECRET_PARTS)
+    return upper.endswith(_SECRET_ENDS) or any(map(upper.__contains__, _SECRET_PARTS))
 
 
 def _names_a_path(name: str) -> bool:

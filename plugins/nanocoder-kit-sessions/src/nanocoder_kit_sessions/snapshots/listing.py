@@ -3,7 +3,6 @@
 import os
 import time
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from stat import S_ISLNK
 from typing import NamedTuple, Self
@@ -155,9 +154,11 @@ def stamps_of(files: Files, root: Path) -> Iterator[tuple[str, Stamp]]:
     folder = os.path.join(root, unescape_path(files.folder), "")
     prefix = f"{files.folder}/" if files.folder else ""
     for name in files.names:
-        with suppress(OSError):  # it was removed meanwhile
+        try:
             status = os.lstat(folder + (name if "\\" not in name else unescape_path(name)))
-            yield prefix + name, Stamp.of(status)
+        except OSError:  # it was removed meanwhile
+            continue
+        yield prefix + name, Stamp.of(status)
 
 
 def may_change_unseen(stamp: Stamp, at_ns: int) -> bool:
