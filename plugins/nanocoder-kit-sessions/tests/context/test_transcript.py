@@ -3,7 +3,7 @@
 import tracemalloc
 
 import pytest
-from nanocoder import Message
+from nanocoder import Message, ToolCall, ToolResult
 from nanocoder_kit_sessions.context.transcript import CHUNK_BYTES, TRANSCRIPT, write_transcript
 
 LINE = "x" * 99 + "\n"
@@ -40,3 +40,17 @@ def test_a_long_file_takes_no_more_memory_than_a_short_one(tmp_path):
     finally:
         tracemalloc.stop()
     assert peak < 16 * CHUNK_BYTES
+
+
+def test_secrets_in_texts_arguments_and_results_are_left_out(tmp_path):
+    secret = f"ghp_{'a1B2' * 9}"
+    call = ToolCall("c1", "bash", {"command": f"echo {secret}"})
+    messages = [
+        *said(f"use {secret}"),
+        Message("assistant", f"I use {secret}", calls=(call,)),
+        Message("tool", results=(ToolResult(f"got {secret}", call_id="c1"),)),
+    ]
+    write_transcript(tmp_path, messages, 0)
+    text = (tmp_path / TRANSCRIPT).read_text()
+    assert text.count("[secret: ") == 4
+    assert secret not in text

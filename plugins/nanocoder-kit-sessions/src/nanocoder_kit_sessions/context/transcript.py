@@ -1,8 +1,9 @@
 """A transcript as text: for a model that sums it up, and in a file that the agent can read."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -15,18 +16,27 @@ CHUNK_BYTES: Final = 1 << 16
 
 
 def transcript_text(
-    messages: Sequence[Message], *, result: OutputLimit | None = None, text_chars: int = 0
+    messages: Sequence[Message],
+    *,
+    result: OutputLimit | None = None,
+    text_chars: int = 0,
+    redact: Callable[[str], str] = str,
 ) -> str:
     """Return the messages, calls and results as text, in order.
 
     Each result is cut to *result*, each text to *text_chars* characters; by default nothing is cut.
+    *redact* gets each text and result by itself: most were searched for secrets before.
     """
-    return "\n\n".join(part for each in messages for part in _parts(each, result, text_chars))
+    parts = (_parts(each, result, text_chars, redact) for each in messages)
+    return "\n\n".join(chain.from_iterable(parts))
 
 
-def _parts(message: Message, limit: OutputLimit | None, text_chars: int) -> Iterator[str]:
+def _parts(
+    message: Message, limit: OutputLimit | None, text_chars: int, redact: Callable[[str], str]
+) -> Iterator[str]:
     def cut(text: str) -> str:
-        return clip(text, head=text_chars // 2, tail=text_chars // 2) if text_chars else text
+        half = text_chars // 2
+        return redact(clip(text, head=half, tail=half) if text_chars else text)
 
     if message.role == "user":
         typed, added = spoken(message)
@@ -37,10 +47,11 @@ def _parts(message: Message, limit: OutputLimit | None, text_chars: int) -> Iter
         yield f"Agent: {cut(message.text)}"
     for call in message.calls:
         # A short form of a call shows its subject, the full form all arguments.
-        yield f"Agent calls {call.name}({brief(call.arguments) if text_chars else call.arguments})"
+        arguments = brief(call.arguments) if text_chars else str(call.arguments)
+        yield f"Agent calls {redact(call.name)}({redact(arguments)})"
     for each in message.results:
         output = each.output if limit is None else clip_output(each.output, limit)
-        yield f"{'Error' if each.is_error else 'Result'}: {output}"
+        yield f"{'Error' if each.is_error else 'Result'}: {redact(output)}"
 
 
 def write_transcript(
@@ -62,7 +73,7 @@ def write_transcript(
         with open(os.open(path, flags, 0o600), "r+b") as file:
             earlier = _skip_lines(file, after)
             file.truncate()
-            new = for_model(Redactor().redact(transcript_text(messages)))
+            new = for_model(transcript_text(messages, redact=Redactor().redact))
             file.write(f"{new}\n".encode())
         return str(path), earlier + new.count("\n") + 1
     return "", 0
