@@ -6,8 +6,10 @@ import shutil
 import subprocess
 
 import importlib_metadata  # noqa: F401 - takes the standard library's place once it is imported
+import nanocoder_policy_audit
 import pytest
 from nanocoder_policy_audit.commands.sbom import bill_of_materials
+from nanocoder_policy_audit.records import RECORDS
 
 DONE = {"text": "Done."}
 TOKEN = "ghp_" + "c" * 36
@@ -275,3 +277,7 @@ def test_odd_metadata_of_a_package_is_no_reason_to_leave_it_out(tmp_path, monkey
     assert entry["purl"].startswith(f"pkg:pypi/{name}@")
     assert not set(" ?#") & set(entry["purl"])
     assert entry["bom-ref"] in {each["ref"] for each in document["dependencies"]}
+
+
+def test_each_event_that_the_plugin_hears_has_a_record():
+    assert nanocoder_policy_audit.nanocoder_event.nanocoder_impl["events"] == RECORDS.keys()

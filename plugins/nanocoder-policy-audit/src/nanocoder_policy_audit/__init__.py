@@ -77,15 +77,19 @@ def nanocoder_before_execute(
     return None
 
 
-@hookimpl
+@hookimpl(
+    events=[
+        *("session.started", "session.changed", "session.finished"),
+        *("call.decided", "call.approval_requested", "call.approved", "call.edited"),
+        *("call.denied", "call.returned"),
+    ]
+)
 def nanocoder_event(event: Event, session: SessionInfo, resource: Callable[[str], Any]) -> None:
     """Log the outcome of a call, and the begin and end of a session; raises PluginError."""
     from nanocoder_policy_audit.log import LogError
-    from nanocoder_policy_audit.records import record_of
+    from nanocoder_policy_audit.records import RECORDS
 
-    record = record_of(event)
-    if record is None:
-        return
+    record = RECORDS[event.kind](event.data)
     record = {"event": record.pop("event"), **_session_ids(session, event.call_id), **record}
     if record["event"] == "answered":
         record["actor"] = f"person {_user()}" if session.interactive else "no person"

@@ -5,18 +5,12 @@ from functools import cache
 from hashlib import sha256
 from typing import Any, Final
 
-from nanocoder import Event, __version__, digest_of
+from nanocoder import __version__, digest_of
 from nanocoder_kit_files.redact import Redactor
 
 PREFIX: Final = "nanocoder-"
 REASON_CHARS: Final = 300
 REDACTOR: Final = Redactor()
-
-
-def record_of(event: Event) -> dict[str, Any] | None:
-    """Return the record of *event*, or None if it is not logged."""
-    make = RECORDS.get(event.kind)
-    return None if make is None else make(event.data)
 
 
 def _started(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Leave the definitions of rarely used tools out of requests until the model needs them."""
 
 from collections.abc import Collection, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 from nanocoder import Message, Request, ToolDefinition, ToolResult, evolve
@@ -72,7 +73,7 @@ class SessionTools:
 
 def can_search(tools: Sequence[ToolDefinition]) -> bool:
     """Tell whether the model has the tool that finds deferred ones, under whatever name."""
-    return any(map(_is_search, tools))
+    return PLUGIN in map(attrgetter("plugin"), tools)
 
 
 def _is_search(definition: ToolDefinition) -> bool:
