@@ -44,14 +44,12 @@ class Entry(Installed):
     def still_holds(self, plugin: Installed) -> bool:
         """Tell whether the entry describes this installation with unchanged files."""
         sites = self.description.get("sites")  # of one that could not be described
-        if not vars(plugin).items() <= vars(self).items():
-            return False
-        if sites is not None and sites != [mtime_of(plugin.site)]:
-            return False
-        for path, mtime in self.description.get("files", ()):  # noqa: SIM110 - 300 files at a start
-            if mtime_of(path) != mtime:
-                return False
-        return True
+        files = self.description.get("files", ())
+        return (
+            vars(plugin).items() <= vars(self).items()
+            and (sites is None or sites == [mtime_of(plugin.site)])
+            and [mtime for _, mtime in files] == [mtime_of(path) for path, _ in files]
+        )
 
     @property
     def error(self) -> str:

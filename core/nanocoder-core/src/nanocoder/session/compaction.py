@@ -38,22 +38,15 @@ class Compaction:
         self.usage = Usage()
         self.earlier: list[tuple[tuple[Message, ...], int]] = []
 
-    def shorten(
-        self, reason: str, focus: str = "", request: Request | None = None
-    ) -> Generator[Event, None, bool]:
-        """Replace the transcript by a plugin's shorter one; return true if one did.
-
-        *request* is the expected next one.
-        """
-        if (shortened := self.propose(reason, focus, request)) is not None:
+    def shorten(self, reason: str, focus: str = "") -> Generator[Event, None, bool]:
+        """Replace the transcript by a plugin's shorter one; return true if one did."""
+        if (shortened := self.propose(reason, focus)) is not None:
             yield from self.replace(shortened, reason)
         return shortened is not None
 
-    def propose(
-        self, reason: str, focus: str = "", request: Request | None = None
-    ) -> Shortened | None:
+    def propose(self, reason: str, focus: str = "") -> Shortened | None:
         """Return the transcript of the first plugin that shortens it, or None."""
-        runtime, request = self._runtime, request or self._runtime.expected_request()
+        runtime, request = self._runtime, self._runtime.expected_request()
         window = Window(request, runtime.window_tokens, self.usage)
         arguments = {"window": window, "reason": reason, "focus": focus, **runtime.hook_context()}
         arguments |= {"ask_model": self._ask_model, "tools": runtime.tools}

@@ -278,8 +278,7 @@ class Run:
         runtime.open_provider()
         request, self.report.turns = runtime.next_request(conversation.messages), turn
         # Parts that plugins removed from the request count no tokens.
-        whole = evolve(request, messages=conversation.messages)
-        if (yield from self.compaction.shorten("", request=whole)):
+        if (yield from self.compaction.shorten("")):
             request = runtime.next_request(conversation.messages)
         yield from (Event("notice", {"text": text}) for text in runtime.info.notices.take())
         yield Event("request.started", {"turn": turn, "model": runtime.info.model})
