@@ -51,7 +51,6 @@ from nanocoder_schema import value as value
 from nanocoder_schema import without_password as without_password
 
 from nanocoder.cancel import Cancel as Cancel
-from nanocoder.cancel import ReusedThread as ReusedThread
 from nanocoder.cancel import start_on_thread as start_on_thread
 from nanocoder.cli.doctor import core_checks as core_checks
 from nanocoder.cli.host import Host as Host

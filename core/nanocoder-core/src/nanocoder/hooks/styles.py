@@ -97,12 +97,11 @@ def attempt_each(
         works = [partial(call, implementation) for implementation in waiting]
         for answer, error in run_each(works, limit_s) if limit_s else [outcome_of(works[0])]:
             implementation = waiting.pop(0)
-            failure = None if error is None else _failure_of(implementation, error)
-            yield implementation, answer, failure
+            yield implementation, answer, _failure_of(implementation, error)
 
 
-def _failure_of(implementation: Implementation, error: BaseException) -> PluginError:
-    if isinstance(error, PluginError):
+def _failure_of(implementation: Implementation, error: BaseException | None) -> PluginError | None:
+    if error is None or isinstance(error, PluginError):
         return error
     # A person's Ctrl-C is no failure of the running plugin.
     if isinstance(error, KeyboardInterrupt):

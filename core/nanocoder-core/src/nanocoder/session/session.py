@@ -239,8 +239,7 @@ class Session(Runtime, AbstractContextManager["Session"]):
         first, due = self._pieces[0] if self._pieces else event, []
         if first.kind != event.kind or event.at - first.at > PIECES_S:
             pieces, self._pieces = self._pieces, []
-            text = "".join(piece.data["text"] for piece in pieces)
-            due.append(evolve(first, data={"text": text}))
+            due.append(evolve(first, data={"text": "".join(it.data["text"] for it in pieces)}))
         (self._pieces if event.kind in PIECES else due).append(event)
         return due
 

@@ -12,7 +12,6 @@ from nanocoder import (
     ProviderError,
     Request,
     Retrying,
-    ReusedThread,
     TextDelta,
     ThinkingDelta,
     Usage,
@@ -120,7 +119,7 @@ def waited_for(batches: Batches, host: str) -> Generator[Sequence[Notice], None,
     firsts: SimpleQueue[list[SseEvent] | BaseException | None] = SimpleQueue()
     started = time.monotonic()
 
-    def take_first(thread: ReusedThread) -> bool:
+    def take_first(thread: Any) -> bool:
         try:
             first: list[SseEvent] | BaseException | None = next(batches, None)
         except BaseException as error:  # noqa: BLE001 - raised by the thread that waits
