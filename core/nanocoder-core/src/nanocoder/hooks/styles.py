@@ -62,7 +62,7 @@ class Implementation:
 
     def __call__(self, arguments: Arguments) -> Any:
         """Call the function with those of *arguments* that it takes."""
-        named = dict(zip(self.parameters, map(arguments.__getitem__, self.parameters), strict=True))
+        named = {name: arguments[name] for name in self.parameters}
         for name in OF_PLUGIN & named.keys():
             named[name] = named[name](self.plugin)
         return self.function(**named)

@@ -307,8 +307,7 @@ class Runtime(_Working):
         """Yield the result of *method* of each part, if it has one; a failure is reported."""
         for (plugin, name), part in parts:
             try:
-                if (call := getattr(part, method, None)) is not None:
-                    yield call(*arguments)
+                yield getattr(part, method, lambda *_: ())(*arguments)
             except Cancelled:
                 raise
             except Exception as error:  # noqa: BLE001 - a plugin's resource never ends the session
