@@ -44,11 +44,10 @@ class Entry(Installed):
     def still_holds(self, plugin: Installed) -> bool:
         """Tell whether the entry describes this installation with unchanged files."""
         sites = self.description.get("sites")  # of one that could not be described
-        files = self.description.get("files", ())
         return (
             vars(plugin).items() <= vars(self).items()
             and (sites is None or sites == [mtime_of(plugin.site)])
-            and [mtime for _, mtime in files] == [mtime_of(path) for path, _ in files]
+            and all(mtime_of(path) == mtime for path, mtime in self.description.get("files", ()))
         )
 
     @property
