@@ -14,8 +14,8 @@ LIMITS: Mapping[str, int] = {
     "files of nanocoder": 60,
     "modules directly below nanocoder": MAX_NAMES,
     "lines of the family without its test kit": 10_500,
-    "lines of path": 1_000,
-    "files of path": 7,
+    "lines of call": 1_000,
+    "files of call": 7,
     "layers of nanocoder": 9,
 }
 
@@ -35,8 +35,8 @@ def figures() -> dict[str, int]:
         "lines of the family without its test kit": sum(
             house.measure(package.source).lines for package in family
         ),
-        "lines of path": components["path"].lines,
-        "files of path": components["path"].files,
+        "lines of call": components["call"].lines,
+        "files of call": components["call"].files,
         "layers of nanocoder": max(core.layers.values()),
     }
 

@@ -106,12 +106,12 @@ def events():
 def makes_event(function):
     """Tell the class `Event`, and the methods `event` and `change` of a call in flight."""
     name = ast.unparse(function)
-    return name == "Event" or name.endswith((".event", "flight.change"))
+    return name == "Event" or name.endswith((".event", "state.change"))
 
 
 def events_of(node, named, made):
     data = [node.args[1]] if len(node.args) > 1 else []
-    if ast.unparse(node.func).endswith("flight.change"):
+    if ast.unparse(node.func).endswith("state.change"):
         data, named = [ast.Name("arguments")], {"arguments": ["arguments"]}
     keys = [keyword.arg for keyword in node.keywords if keyword.arg is not None]
     data += [keyword.value for keyword in node.keywords if keyword.arg is None]

@@ -21,7 +21,7 @@ from nanocoder import (
     hookimpl,
     open_session,
 )
-from nanocoder.session.installed import installed_plugins
+from nanocoder.session.setup import installed_plugins
 
 pytestmark = [pytest.mark.timeout(180), pytest.mark.needs("git", "node", "npm", "gcc", "make")]
 

@@ -18,7 +18,7 @@ from command_line import COMMAND
 from mcp import Client, StdioServerParameters
 from nanocoder import Finished, Plugins, ProviderSpec, ToolCall, Usage, hookimpl, open_session, tool
 from nanocoder.config import Config
-from nanocoder.session.installed import installed_plugins
+from nanocoder.session.setup import installed_plugins
 
 pytestmark = pytest.mark.timeout(300)
 

@@ -19,7 +19,7 @@ from nanocoder import (
     tool,
 )
 from nanocoder.config import Config
-from nanocoder.session.installed import configure
+from nanocoder.session.setup import configure
 from nanocoder_testing.playing import agree, called
 
 

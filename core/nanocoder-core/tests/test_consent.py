@@ -24,8 +24,8 @@ from nanocoder import (
     hookimpl,
     tool,
 )
+from nanocoder.call import preview
 from nanocoder.config import Config
-from nanocoder.path import preview
 from nanocoder_testing import Tools, opened, play
 from nanocoder_testing.playing import called
 

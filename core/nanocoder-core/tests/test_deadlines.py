@@ -14,7 +14,7 @@ import pluggy
 import pytest
 from nanocoder import Decision, Plugins, ToolResult, Verdict, hookimpl, tool
 from nanocoder.cancel import LateError, idle_threads, run_each, run_with_deadline
-from nanocoder.hooks import styles
+from nanocoder.hooks import dispatch
 from nanocoder.plugins.registry import MAX_FAILURES
 from nanocoder_testing import play
 
@@ -51,7 +51,7 @@ def played(tmp_path: Path, plugins: dict[str, Any], turns: list[Any] | None = No
 def test_a_policy_that_is_late_asks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forever: threading.Event
 ) -> None:
-    monkeypatch.setitem(styles.DEADLINES_S, "nanocoder_before_execute", SHORT_S)  # type: ignore[misc]
+    monkeypatch.setitem(dispatch.DEADLINES_S, "nanocoder_before_execute", SHORT_S)  # type: ignore[misc]
 
     def late(call: Any) -> None:
         forever.wait()
@@ -67,7 +67,7 @@ def test_a_policy_that_is_late_asks(
 def test_the_other_policies_are_heard_beside_a_late_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forever: threading.Event
 ) -> None:
-    monkeypatch.setitem(styles.DEADLINES_S, "nanocoder_before_execute", 2.0)  # type: ignore[misc]
+    monkeypatch.setitem(dispatch.DEADLINES_S, "nanocoder_before_execute", 2.0)  # type: ignore[misc]
     heard = []
 
     def late(call: Any) -> None:
@@ -92,7 +92,7 @@ def test_the_other_policies_are_heard_beside_a_late_one(
 def test_another_plugin_that_is_late_is_reported_once_and_set_aside(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forever: threading.Event, name: str
 ) -> None:
-    monkeypatch.setitem(styles.DEADLINES_S, name, SHORT_S)  # type: ignore[misc]
+    monkeypatch.setitem(dispatch.DEADLINES_S, name, SHORT_S)  # type: ignore[misc]
     asked = []
 
     def late(session: Any) -> None:
@@ -141,7 +141,7 @@ def test_a_plugin_that_unregisters_a_policy_changes_no_verdict(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A look at every object may take longer than an event may on a busy machine.
-    monkeypatch.setitem(styles.DEADLINES_S, "nanocoder_event", 60.0)  # type: ignore[misc]
+    monkeypatch.setitem(dispatch.DEADLINES_S, "nanocoder_event", 60.0)  # type: ignore[misc]
 
     def deny(call: Any) -> Verdict:
         return Verdict(Decision.DENY, "no")
@@ -167,7 +167,7 @@ def test_a_plugin_that_unregisters_a_policy_changes_no_verdict(
 def test_a_late_look_at_a_result_withholds_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forever: threading.Event
 ) -> None:
-    monkeypatch.setitem(styles.DEADLINES_S, "nanocoder_after_execute", SHORT_S)  # type: ignore[misc]
+    monkeypatch.setitem(dispatch.DEADLINES_S, "nanocoder_after_execute", SHORT_S)  # type: ignore[misc]
 
     def late(result: ToolResult) -> None:
         forever.wait()

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 from nanocoder import Effect, Plugins, ToolCall, ToolContext, hookimpl, tool
-from nanocoder.path.preview import DRY_RUN_RESULT, is_performed
+from nanocoder.call.preview import DRY_RUN_RESULT, is_performed
 from nanocoder_kit_sessions.file_history import History
 from nanocoder_kit_sessions.records import read
 from nanocoder_testing import play

@@ -85,7 +85,7 @@ def home(tmp_path):
 
 def test_the_everyday_tools_are_there_when_the_first_call_begins(installed, home, tmp_path):
     plugins = installed(usual="", seldom="", away="")
-    plugins.put_aside("away", "its lock does not fit")
+    plugins.disable("away", "its lock does not fit")
     sys.modules.pop(CHECK, None)
     model = Slow([[("usual", {})], "done"])
     with opened(tmp_path, plugins=plugins, model=model, **home) as (session, _):

@@ -5,7 +5,7 @@ from types import MappingProxyType
 import attrs
 import pytest
 from nanocoder import Decision, Effect, Risk, ToolCall, Verdict, tool
-from nanocoder.hooks import styles
+from nanocoder.hooks import dispatch
 
 ABSTAIN, ALLOW, ASK, DENY = Decision
 FAILED = "policy 'p0' failed: nanocoder_before_execute failed: returned"
@@ -43,12 +43,12 @@ def verdict(decision: Decision, plugin: str = "p", **more: object) -> Verdict:
 def judged(*policies, of=deploy, call=None, reports=None):
     """Return the judgement of functions of a call, in the order of their names p0, p1 …"""
     named = [
-        styles.Implementation(f"p{number}", "nanocoder_before_execute", policy, ("call",))
+        dispatch.Implementation(f"p{number}", "nanocoder_before_execute", policy, ("call",))
         for number, policy in enumerate(policies)
     ]
     call = call or ToolCall("1", of.name, {"target": "x"})
     heard = [] if reports is None else reports
-    return styles.judge_call(named, heard.append, {"tool": of}, call)
+    return dispatch.judge_call(named, heard.append, {"tool": of}, call)
 
 
 @pytest.mark.parametrize("stricter", ORDER)
@@ -59,7 +59,7 @@ def test_the_stricter_verdict_wins_and_of_equal_ones_the_first_by_name(stricter,
     first, last = verdict(looser, "a"), verdict(stricter, "b")
     winner = "a" if stricter is looser else "b"
     for votes in ([first, last], [last, first]):
-        joined = styles.join(votes)
+        joined = dispatch.join(votes)
         assert (joined.decision, joined.plugin) == (stricter, winner)
         assert joined.reason.split("; ")[0] == f"{winner} says so"
 
@@ -67,19 +67,19 @@ def test_the_stricter_verdict_wins_and_of_equal_ones_the_first_by_name(stricter,
 def test_of_two_questions_one_that_asks_inside_composed_calls_and_one_of_a_rule_come_first():
     plain, ruled = verdict(ASK, "a"), verdict(ASK, "b", rule="r")
     inside = verdict(ASK, "c", asks_inside_composed=True)
-    assert styles.join([plain, ruled]).plugin == "b"
-    assert styles.join([plain, ruled, inside]).plugin == "c"
+    assert dispatch.join([plain, ruled]).plugin == "b"
+    assert dispatch.join([plain, ruled, inside]).plugin == "c"
     # Neither is about calls that run, or never do.
     allows = [verdict(ALLOW, "a"), verdict(ALLOW, "b", rule="r", asks_inside_composed=True)]
-    assert styles.join(allows).plugin == "a"
+    assert dispatch.join(allows).plugin == "a"
     denies = [verdict(DENY, "a"), verdict(DENY, "b", rule="r", asks_inside_composed=True)]
-    assert styles.join(denies).plugin == "a"
+    assert dispatch.join(denies).plugin == "a"
 
 
 def test_a_permission_covers_steps_only_if_all_do():
     covering, plain = verdict(ALLOW, "a", covers_steps=True), verdict(ALLOW, "b")
-    assert styles.join([covering, plain]).covers_steps is False
-    assert styles.join([covering, covering]).covers_steps is True
+    assert dispatch.join([covering, plain]).covers_steps is False
+    assert dispatch.join([covering, covering]).covers_steps is True
 
 
 def test_the_obligations_of_all_are_kept():
@@ -88,22 +88,22 @@ def test_the_obligations_of_all_are_kept():
         verdict(ALLOW, "b", sandbox=True, grants=("h",)),
         verdict(ALLOW, "c", persons=1),
     ]
-    joined = styles.join(votes)
+    joined = dispatch.join(votes)
     assert (joined.sandbox, joined.persons, joined.grants) == (True, 1, ("g",))
     assert joined.arguments is None
-    two = styles.join([*votes, verdict(ALLOW, "d", persons=2)])
+    two = dispatch.join([*votes, verdict(ALLOW, "d", persons=2)])
     assert (two.persons, two.grants) == (2, ())
-    assert styles.join(votes[2:]).sandbox is False
+    assert dispatch.join(votes[2:]).sandbox is False
 
 
 def test_remarks_are_added_to_questions_alone_each_once_and_by_name():
     remarks = [verdict(ABSTAIN, "z"), verdict(ABSTAIN, "b"), verdict(ABSTAIN, "y", reason="")]
     again = verdict(ABSTAIN, "c", reason="b says so")
-    joined = styles.join([*remarks, again, verdict(ASK, "p")])
+    joined = dispatch.join([*remarks, again, verdict(ASK, "p")])
     assert joined.reason == "p says so; b says so; z says so"
     for decision in (ALLOW, DENY):
-        assert styles.join([*remarks, verdict(decision, "p")]).reason == "p says so"
-    assert styles.join(remarks[:1]).reason == "z says so"
+        assert dispatch.join([*remarks, verdict(decision, "p")]).reason == "p says so"
+    assert dispatch.join(remarks[:1]).reason == "z says so"
 
 
 @pytest.mark.parametrize(
@@ -182,22 +182,22 @@ def test_of_two_that_rewrite_each_has_its_turn_in_the_order_of_names():
 def test_of_two_that_rewrite_at_once_the_first_by_name_comes_first():
     names = iter(("b", "a"))
     policies = [
-        styles.Implementation(name, "nanocoder_before_execute", _once(name), ("call",))
+        dispatch.Implementation(name, "nanocoder_before_execute", _once(name), ("call",))
         for name in names
     ]
     call = ToolCall("1", "deploy", {"target": "x"})
-    judgement = styles.judge_call(policies, print, {"tool": deploy}, call)
+    judgement = dispatch.judge_call(policies, print, {"tool": deploy}, call)
     assert judgement.call.arguments["target"] == "xab"
     assert judgement.rewritten_by == "a, b"
 
 
 def test_of_two_of_one_name_that_rewrite_at_once_the_first_comes_first():
     policies = [
-        styles.Implementation("p", "nanocoder_before_execute", _once(letter), ("call",))
+        dispatch.Implementation("p", "nanocoder_before_execute", _once(letter), ("call",))
         for letter in "ba"
     ]
     call = ToolCall("1", "deploy", {"target": "x"})
-    judgement = styles.judge_call(policies, print, {"tool": deploy}, call)
+    judgement = dispatch.judge_call(policies, print, {"tool": deploy}, call)
     assert judgement.call.arguments["target"] == "xba"
     assert judgement.rewritten_by == "p, p"
 
@@ -242,7 +242,7 @@ def test_one_that_never_stops_rewriting_denies():
 
     judgement = judged(count)
     last = judgement.verdict
-    assert len(calls) == styles.MAX_REWRITES == 8
+    assert len(calls) == dispatch.MAX_REWRITES == 8
     assert (last.decision, last.plugin) == (DENY, "p0")
     assert last.reason == "policy 'p0' still changes the arguments after 8 changes"
     assert [vote.decision for vote in judgement.votes] == [ALLOW] * 8 + [DENY]

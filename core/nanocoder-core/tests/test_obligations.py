@@ -22,7 +22,7 @@ from nanocoder import (
     hookimpl,
     tool,
 )
-from nanocoder.hooks import styles
+from nanocoder.hooks import dispatch
 from nanocoder_testing import Tools, opened
 from nanocoder_testing.playing import called
 
@@ -386,14 +386,14 @@ def voted(votes: Sequence[Verdict]) -> list[Verdict]:
 @given(st.lists(verdicts, min_size=1, max_size=6), st.randoms())
 def test_joining_does_not_depend_on_the_order_of_the_plugins(votes, random):
     votes = voted(votes)
-    assert styles.join(votes) == styles.join(random.sample(votes, len(votes)))
+    assert dispatch.join(votes) == dispatch.join(random.sample(votes, len(votes)))
 
 
 @pytest.mark.contract("W9")
 @given(st.lists(verdicts, min_size=1, max_size=5), verdicts)
 def test_another_verdict_never_loosens_the_joined_one(votes, another):
     *before, added = voted([*votes, another])
-    less, more = styles.join(before), styles.join([*before, added])
+    less, more = dispatch.join(before), dispatch.join([*before, added])
     assert ORDER.index(more.decision) >= ORDER.index(less.decision)
     assert more.sandbox >= less.sandbox
     assert more.persons >= less.persons
@@ -405,7 +405,7 @@ def test_another_verdict_never_loosens_the_joined_one(votes, another):
 
 @given(st.lists(verdicts, min_size=1, max_size=6))
 def test_the_joined_verdict_is_the_strictest_with_what_all_demand(votes):
-    joined = styles.join(voted(votes))
+    joined = dispatch.join(voted(votes))
     assert joined.decision is max((verdict.decision for verdict in votes), key=ORDER.index)
     assert joined.sandbox == any(verdict.sandbox for verdict in votes)
     assert joined.persons == max(verdict.persons for verdict in votes)

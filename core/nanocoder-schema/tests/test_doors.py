@@ -8,8 +8,8 @@ import pytest
 
 FILES = {
     "corner_shop/__init__.py": (
-        "from nanocoder_schema import front_door\n"
-        "__all__, __getattr__, __dir__ = front_door(__name__)\n"
+        "from nanocoder_schema import lazy_exports\n"
+        "__all__, __getattr__, __dir__ = lazy_exports(__name__)\n"
     ),
     "corner_shop/__init__.pyi": (
         "from corner_shop.till import total as total\nfrom corner_shop.shelf import Jar as Jar\n"

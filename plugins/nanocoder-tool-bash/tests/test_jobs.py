@@ -127,7 +127,7 @@ if os.fork():
 os.setsid()
 if os.fork():
     os._exit(0)
-if "unbrand" in sys.argv:
+if "untag" in sys.argv:
     _, most = resource.getrlimit(resource.RLIMIT_RTTIME)
     resource.setrlimit(resource.RLIMIT_RTTIME, (most, most))
 for pid in sys.argv[2].split(","):
@@ -136,9 +136,9 @@ os.execve("/bin/sleep", ["sleep", sys.argv[1]], {})
 """
 
 
-@pytest.mark.parametrize("more", ["", "unbrand"])
+@pytest.mark.parametrize("more", ["", "untag"])
 def test_a_daemon_that_killed_the_keeper_of_its_job_is_ended(shell, seconds, is_running, more):
-    """It has left the group, the session, its parents, its environment and its brand."""
+    """It has left the group, the session, its parents, its environment and its tag."""
     (shell.root / "daemon.py").write_text(DAEMON)
     job = start(shell, f"{sys.executable} daemon.py {seconds} $PPID {more}")
     assert "[ended with exit code -9]" in read_until(shell, job, "ended")
@@ -153,11 +153,11 @@ argv = ["/bin/sh", "-c", sys.argv[1]]
 BackgroundProcess("job-1", "x", argv, Path.cwd(), {"PATH": "/usr/bin:/bin"})
 time.sleep(60)
 """
-LOOKS = "from nanocoder_kit_process.family import guard; guard(); print('looked')"
+LOOKS = "from nanocoder_kit_process.process_tree import guard; guard(); print('looked')"
 
 
 def leave(tmp_path, daemon, seconds):
-    """Let a daemon end the keeper of its job and its nanocoder."""
+    """Let a daemon end the supervisor of its job and its nanocoder."""
     (tmp_path / "daemon.py").write_text(daemon)
     script = f"exec {sys.executable} daemon.py {seconds} $PPID,$OURS"
     # Stopped, nanocoder cannot end the daemon between the two kills.

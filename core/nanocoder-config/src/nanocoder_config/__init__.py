@@ -6,6 +6,6 @@ top-level keys, each plugin has a table `[plugins.NAME]`. A project's file may o
 person's settings, until the person trusts the directory. An administrator's file limits all others.
 """
 
-from nanocoder_schema import front_door
+from nanocoder_schema import lazy_exports
 
-__all__, __getattr__, __dir__ = front_door(__name__)
+__all__, __getattr__, __dir__ = lazy_exports(__name__)

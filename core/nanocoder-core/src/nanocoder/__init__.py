@@ -4,6 +4,6 @@ Everything a plugin needs is a name of this module. A name loads its module at f
 command without plugins does not wait for it.
 """
 
-from nanocoder_schema import front_door
+from nanocoder_schema import lazy_exports
 
-__all__, __getattr__, __dir__ = front_door(__name__)
+__all__, __getattr__, __dir__ = lazy_exports(__name__)

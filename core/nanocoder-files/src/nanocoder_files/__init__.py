@@ -1,5 +1,5 @@
 """Files below one root, opened relative to its file descriptor, and changed atomically."""
 
-from nanocoder_schema import front_door
+from nanocoder_schema import lazy_exports
 
-__all__, __getattr__, __dir__ = front_door(__name__)
+__all__, __getattr__, __dir__ = lazy_exports(__name__)

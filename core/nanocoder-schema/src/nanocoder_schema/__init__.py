@@ -1,5 +1,5 @@
 """Schemas and validation of arguments, strict JSON, safe and clipped text; loaded at first use."""
 
-from nanocoder_schema.doors import front_door
+from nanocoder_schema.lazy_exports import lazy_exports
 
-__all__, __getattr__, __dir__ = front_door(__name__)
+__all__, __getattr__, __dir__ = lazy_exports(__name__)

@@ -7,7 +7,6 @@ from nanocoder_schema.clipping import clip_output as clip_output
 from nanocoder_schema.clipping import count_tokens as count_tokens
 from nanocoder_schema.clipping import repeats_itself as repeats_itself
 from nanocoder_schema.clipping import without_password as without_password
-from nanocoder_schema.doors import front_door as front_door
 from nanocoder_schema.errors import BadArguments as BadArguments
 from nanocoder_schema.errors import ConfigError as ConfigError
 from nanocoder_schema.errors import NanocoderError as NanocoderError
@@ -21,6 +20,7 @@ from nanocoder_schema.json_text import copy_arguments as copy_arguments
 from nanocoder_schema.json_text import json_problem as json_problem
 from nanocoder_schema.json_text import normalise as normalise
 from nanocoder_schema.json_text import parse_json as parse_json
+from nanocoder_schema.lazy_exports import lazy_exports as lazy_exports
 from nanocoder_schema.model_schema import for_model_schema as for_model_schema
 from nanocoder_schema.signature import SchemaSignature as SchemaSignature
 from nanocoder_schema.signature import Signature as Signature

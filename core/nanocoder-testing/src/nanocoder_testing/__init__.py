@@ -3,6 +3,6 @@
 pytest imports this package in every environment that has it, so names load at first use.
 """
 
-from nanocoder_schema import front_door
+from nanocoder_schema import lazy_exports
 
-__all__, __getattr__, __dir__ = front_door(__name__)
+__all__, __getattr__, __dir__ = lazy_exports(__name__)

@@ -10,7 +10,7 @@ from nanocoder_testing.contract_marks import fail_for, for_each_of
 from nanocoder_testing.subject import Subject
 
 if TYPE_CHECKING:
-    from nanocoder.hooks.contributions import Journal, Sessions
+    from nanocoder.hooks.interfaces import Journal, Sessions
 
 NO_ID = "no-such-session"
 

@@ -7,9 +7,9 @@ from types import ModuleType
 from typing import Any
 
 from attrs import frozen
+from nanocoder.call.state import Approver
 from nanocoder.cancel import Cancel
 from nanocoder.hooks.marks import hookimpl
-from nanocoder.path.in_flight import Approver
 from nanocoder.plugins import Plugins
 from nanocoder.session.api import open_session
 from nanocoder.session.session import Session

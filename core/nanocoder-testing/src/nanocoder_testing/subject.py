@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from attrs import frozen
-from nanocoder.hooks.styles import Implementation
+from nanocoder.hooks.dispatch import Implementation
 from nanocoder.plugins import Plugins
 from nanocoder.plugins.introspect import describe
 from nanocoder.provider import ProviderSpec

@@ -14,16 +14,16 @@ from typing import Final, Generic, NamedTuple, TypeVar
 
 from nanocoder import ToolError
 
-from nanocoder_kit_process.brand import VARIABLE, new_brand
-from nanocoder_kit_process.family import Family, guard
+from nanocoder_kit_process.process_tag import VARIABLE, new_tag
+from nanocoder_kit_process.process_tree import ProcessTree, guard
 
 KEPT_BYTES: Final = 256_000
 """Size of the stored tail of the output."""
-STOP_S: Final = 7.0  # time for the keeper: three seconds politely, two by force
-LEFT_S: Final = 3.0  # time to end the processes that a killed keeper has left
+STOP_S: Final = 7.0  # time for the supervisor: three seconds politely, two by force
+LEFT_S: Final = 3.0  # time to end the processes that a killed supervisor has left
 PIECE_BYTES: Final = 65_536
 MOST_PIECES: Final = 16
-KEEPER: Final = Path(__file__).with_name("keeper.py")
+SUPERVISOR: Final = Path(__file__).with_name("supervisor.py")
 
 
 class News(NamedTuple):
@@ -34,7 +34,7 @@ class News(NamedTuple):
 
 
 class BackgroundProcess:
-    """One process behind its keeper; methods may be called from any thread.
+    """One process behind its supervisor; methods may be called from any thread.
 
     Raises OSError or ValueError when it cannot be started.
     """
@@ -52,26 +52,26 @@ class BackgroundProcess:
         self._started = time.monotonic()
         self._ended = 0.0
         guard()
-        brand = new_brand()
-        # With -I and -S no file of the workspace and no installed package affects the keeper.
+        tag = new_tag()
+        # With -I and -S no file of the workspace and no installed package affects the supervisor.
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(KEEPER), *argv],
+            [sys.executable, "-I", "-S", str(SUPERVISOR), *argv],
             cwd=cwd,
-            env={**env, VARIABLE: brand.text},
+            env={**env, VARIABLE: tag.text},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             bufsize=0,
             start_new_session=True,
         )
-        # The keeper only passes the brand on: it may exit before the server's process tree.
-        self._family = Family(brand, self._process.pid, is_led=False)
+        # The supervisor only passes the tag on: it may exit before the server's process tree.
+        self._tree = ProcessTree(tag, self._process.pid, is_led=False)
         self._reader = threading.Thread(target=self._read, daemon=True, name="nanocoder-background")
         self._reader.start()
 
     @property
     def pid(self) -> int:
-        """The keeper's process."""
+        """The supervisor's process."""
         return self._process.pid
 
     @property
@@ -131,7 +131,7 @@ class BackgroundProcess:
         return was_running
 
     def release(self) -> None:
-        """Tell the keeper to stop, without waiting for it."""
+        """Tell the supervisor to stop, without waiting for it."""
         if self._process.stdin is not None:
             self._process.stdin.close()
 
@@ -141,8 +141,8 @@ class BackgroundProcess:
             return
         self._read_until_its_end(pipe.fileno())
         self._process.wait()  # the end of the output comes a moment before the exit code
-        # If a descendant killed the keeper, it may have left the group before.
-        self._family.end()
+        # If a descendant killed the supervisor, it may have left the group before.
+        self._tree.end()
         os.set_blocking(pipe.fileno(), False)
         with suppress(BlockingIOError):  # an escaped process holds the pipe open
             for _ in range(MOST_PIECES):  # … and goes on writing

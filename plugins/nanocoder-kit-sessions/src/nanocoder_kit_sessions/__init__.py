@@ -4,6 +4,6 @@ Names load their module when they are first used: a start needs the journal alon
 `nanocoder_kit_sessions.undo`, and rewinding in `nanocoder_kit_sessions.rewinding`.
 """
 
-from nanocoder_schema import front_door
+from nanocoder_schema import lazy_exports
 
-__all__, __getattr__, __dir__ = front_door(__name__)
+__all__, __getattr__, __dir__ = lazy_exports(__name__)

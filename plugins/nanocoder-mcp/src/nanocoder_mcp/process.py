@@ -14,8 +14,8 @@ import mcp_types
 from mcp.shared.message import SessionMessage
 from nanocoder import ToolError, for_terminal, one_line
 from nanocoder_kit_process import environment
-from nanocoder_kit_process.brand import VARIABLE, new_brand
-from nanocoder_kit_process.family import Family, guard
+from nanocoder_kit_process.process_tag import VARIABLE, new_tag
+from nanocoder_kit_process.process_tree import ProcessTree, guard
 from nanocoder_kit_process.programs import find_program
 
 from nanocoder_mcp.repairs import with_sound_lists
@@ -61,7 +61,7 @@ class ServerProcess:
     @asynccontextmanager
     async def streams(self) -> AsyncIterator[Any]:
         """Start it and provide the streams of its messages; ends it and all that it started."""
-        process, family = self._start()
+        process, tree = self._start()
         to_us, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](64)
         outgoing, from_us = anyio.create_memory_object_stream[SessionMessage](64)
         tasks = [
@@ -75,17 +75,17 @@ class ServerProcess:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            await asyncio.shield(asyncio.to_thread(_end, process, family))
+            await asyncio.shield(asyncio.to_thread(_end, process, tree))
             for pipe in self._pipes:
                 pipe.close()
             for stream in (incoming, outgoing, to_us, from_us):
                 stream.close()
 
-    def _start(self) -> tuple[Process, Family]:
+    def _start(self) -> tuple[Process, ProcessTree]:
         guard()
-        brand = new_brand()
+        tag = new_tag()
         variables = environment(os.environ, self._server.environment, workspace=self._cwd)
-        variables |= {**self._server.env, VARIABLE: brand.text}
+        variables |= {**self._server.env, VARIABLE: tag.text}
         name, *rest = self._server.command
         # A repository must not choose which program a name means.
         paths = variables.get("PATH", ""), os.environ.get("PATH", "")  # nanocoder's own comes last
@@ -110,7 +110,7 @@ class ServerProcess:
             raise ToolError(problem, error_class="spawn_failed") from error
         except (OSError, ValueError) as error:
             raise ToolError(f"cannot be started: {error}", error_class="spawn_failed") from error
-        return process, Family(brand, process.pid)
+        return process, ProcessTree(tag, process.pid)
 
     async def _read(self, process: Process, to_us: Any) -> None:
         """Pass on each line; the end of the stream means that the server has ended."""
@@ -215,13 +215,13 @@ def _exit_code(process: Process) -> int | None:
     return None
 
 
-def _end(process: Process, family: Family) -> None:
+def _end(process: Process, tree: ProcessTree) -> None:
     """Give a server LEAVE_S to exit by itself, then kill its process tree."""
     if process.stdin is not None:
         with suppress(OSError):
             process.stdin.close()
     _exit_code(process)
-    family.end()
+    tree.end()
     with suppress(ProcessLookupError):
         process.kill()
     process.wait()

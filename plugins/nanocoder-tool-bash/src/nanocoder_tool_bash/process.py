@@ -12,8 +12,8 @@ from typing import IO, Final, Self
 
 from attrs import frozen
 from nanocoder import Cancel, ToolError
-from nanocoder_kit_process.brand import VARIABLE, new_brand
-from nanocoder_kit_process.family import Family, guard
+from nanocoder_kit_process.process_tag import VARIABLE, new_tag
+from nanocoder_kit_process.process_tree import ProcessTree, guard
 
 from nanocoder_tool_bash.capture import Capture
 from nanocoder_tool_bash.live_output import LiveOutput
@@ -67,11 +67,11 @@ class Command:
     ) -> None:
         """Start *argv*; *show* gets its output in pieces."""
         guard()
-        brand = new_brand()
+        tag = new_tag()
         self._started = time.monotonic()
         self._sandbox = _programs_of_sandbox(argv)
-        self._process = _spawn(argv, cwd, {**env, VARIABLE: brand.text})
-        self._family = Family(brand, self._process.pid)
+        self._process = _spawn(argv, cwd, {**env, VARIABLE: tag.text})
+        self._tree = ProcessTree(tag, self._process.pid)
         watchdog().add(self._process.pid)
         self._live = LiveOutput(show)
         self.stdout = Capture(_pipe(self._process.stdout), self._live.add)
@@ -84,7 +84,7 @@ class Command:
 
     def __exit__(self, *_: object) -> None:
         # A process is alive here only after an exception, for example a KeyboardInterrupt.
-        self._family.end()
+        self._tree.end()
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(KILLED_S)
         watchdog().remove(self._process.pid)
@@ -94,14 +94,14 @@ class Command:
     def finish(self, limits: Limits, cancelled: Cancel) -> Ended:
         """Wait for the end, or cause it, and end the processes left in the background."""
         captures = (self.stdout, self.stderr)
-        wait = ProcessWait(self._process, self._family, captures, limits, self._live)
+        wait = ProcessWait(self._process, self._tree, captures, limits, self._live)
         cancel_pipe = CancelPipe(cancelled)
         try:
             wait.run(self._started, cancel_pipe)
         finally:
             cancel_pipe.close()
         # The process of a sandbox that reaps the others ends a moment after the command.
-        leftovers = [name for name in self._family.end() if name not in self._sandbox]
+        leftovers = [name for name in self._tree.end() if name not in self._sandbox]
         for capture in captures:
             capture.drain()
         self._live.finish()

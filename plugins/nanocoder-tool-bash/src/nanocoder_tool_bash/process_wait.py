@@ -11,7 +11,7 @@ from typing import Final
 
 from attrs import define, frozen
 from nanocoder import Cancel
-from nanocoder_kit_process.family import Family
+from nanocoder_kit_process.process_tree import ProcessTree
 
 from nanocoder_tool_bash.capture import Capture
 from nanocoder_tool_bash.live_output import LiveOutput
@@ -64,7 +64,7 @@ class ProcessWait:
     """Reads until the leader has ended and its pipes are empty; sends ever stronger signals."""
 
     _process: "subprocess.Popen[bytes]"
-    _family: Family
+    _tree: ProcessTree
     _captures: tuple[Capture, ...]
     _limits: Limits
     _live: LiveOutput
@@ -153,7 +153,7 @@ class ProcessWait:
             return
         self._look_s *= LOOK_FACTOR
         self._look_at = now + self._look_s
-        self.needs_terminal = find_wait(self._family)
+        self.needs_terminal = find_wait(self._tree)
         if self.needs_terminal:
             self._look_at = float("inf")
             self._signal_at = now
@@ -167,7 +167,7 @@ class ProcessWait:
         if number is None:
             self._given_up = True
             return
-        self._family.send(number)
+        self._tree.send(number)
         self._signal_at = now + patience_s
 
     def _signals(self) -> list[tuple[signal.Signals, float]]:

@@ -9,12 +9,12 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from nanocoder_kit_process.family import Family
+from nanocoder_kit_process.process_tree import ProcessTree
 
 
-def find_wait(family: Family) -> str:
-    """Return the name of a program of *family* that waits for a terminal in vain, or ""."""
-    return next((each.name for each in family.members() if _reads_output(each.pid)), "")
+def find_wait(tree: ProcessTree) -> str:
+    """Return the name of a program of *tree* that waits for a terminal in vain, or ""."""
+    return next((each.name for each in tree.members() if _reads_output(each.pid)), "")
 
 
 def _reads_output(pid: int) -> bool:

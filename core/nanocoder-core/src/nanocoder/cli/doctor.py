@@ -11,7 +11,7 @@ from nanocoder_console import print_json, print_line, print_table
 from nanocoder_schema import NanocoderError, PersonError
 
 from nanocoder.cli.host import Host
-from nanocoder.session.installed import misspelt
+from nanocoder.session.setup import misspelt
 from nanocoder.version import VERSION
 
 NO_TOOLS = "none installed; nanocoder plugins install set-default adds the usual ones"

@@ -18,13 +18,13 @@ from nanocoder.cli.commands import COMMANDS, SHORT, build
 from nanocoder.config import Config
 from nanocoder.plugins import Plugins
 from nanocoder.session import workspaces
-from nanocoder.session.installed import find_offer, installed_plugins, open_store, why_not_offered
+from nanocoder.session.setup import find_offer, installed_plugins, open_store, why_not_offered
 
 if TYPE_CHECKING:
     from nanocoder_console import Note, Signals
     from nanocoder_files import Workspace
 
-    from nanocoder.hooks.contributions import Journal, Sessions
+    from nanocoder.hooks.interfaces import Journal, Sessions
     from nanocoder.session.session import Session
 
 LIMITS: Final = ("max_turns", "max_tokens", "max_seconds", "max_cost_usd")

@@ -11,10 +11,10 @@ from nanocoder_schema import BadArguments, UsageError, evolve, for_terminal, par
 
 from nanocoder.cli.host import MACHINE_FORMS, Host, stop
 from nanocoder.errors import Cancelled, UnknownTool
-from nanocoder.hooks.contributions import Display
-from nanocoder.session.installed import find_offer, why_not_offered
+from nanocoder.hooks.interfaces import Display
 from nanocoder.session.report import Report
 from nanocoder.session.session import Session
+from nanocoder.session.setup import find_offer, why_not_offered
 from nanocoder.tools.outcome import verdict_data
 from nanocoder.values import Event, ToolCall
 from nanocoder.version import VERSION

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from nanocoder_files import PathFilter
 
     from nanocoder.cancel import Cancel
-    from nanocoder.hooks.contributions import Dialect, Resource, Runner, Sandbox, Screen, Store
+    from nanocoder.hooks.interfaces import Dialect, Resource, Runner, Sandbox, Screen, Store
     from nanocoder.provider import ProviderSpec, Request, Window
     from nanocoder.tools.session_info import SessionInfo
     from nanocoder.tools.tool import Tool

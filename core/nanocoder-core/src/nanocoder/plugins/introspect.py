@@ -20,7 +20,7 @@ from nanocoder_schema import (
 
 from nanocoder.errors import PluginError
 from nanocoder.hooks import specs
-from nanocoder.hooks.contributions import Dialect, Resource, Runner, Sandbox, Screen, Store
+from nanocoder.hooks.interfaces import Dialect, Resource, Runner, Sandbox, Screen, Store
 from nanocoder.hooks.marks import PROJECT, RANK
 from nanocoder.hooks.specs import GATES, STYLES
 from nanocoder.provider import ProviderSpec

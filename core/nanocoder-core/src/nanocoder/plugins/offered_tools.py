@@ -9,7 +9,7 @@ from nanocoder_discovery import Entry
 from nanocoder_schema import Signature, evolve
 
 from nanocoder.errors import PluginError
-from nanocoder.hooks.styles import Implementation, attempt
+from nanocoder.hooks.dispatch import Implementation, attempt
 from nanocoder.tools.tool import MAX_DEPTH, Tool, Tools
 from nanocoder.values import Effect, Risk, manifest_of
 

@@ -13,9 +13,9 @@ from nanocoder_schema import did_you_mean, evolve, problem_of, value
 
 from nanocoder.cancel import LateError
 from nanocoder.errors import PluginError, UnknownTool
+from nanocoder.hooks.dispatch import Implementation, attempt
 from nanocoder.hooks.marks import RANK
 from nanocoder.hooks.specs import GATES, STYLES
-from nanocoder.hooks.styles import Implementation, attempt
 from nanocoder.plugins.offered_tools import TOOLS, Offer, choose_owner, stub, unsound, wrapped_by
 from nanocoder.tools.tool import Tool, Tools
 from nanocoder.values import EMPTY
@@ -79,7 +79,7 @@ class Plugins:
         self._tools: Tools | None = None
         for name, entry in list(self.entries.items()):
             if entry.error:
-                self.put_aside(name, entry.error)
+                self.disable(name, entry.error)
 
     @classmethod
     def installed(
@@ -286,7 +286,7 @@ class Plugins:
         is_late = isinstance(error.__cause__, LateError)
         is_spent = is_late or self._failures[error.plugin] >= MAX_FAILURES
         if is_spent and entry is not None and not entry.is_policy:
-            self.put_aside(error.plugin, error.problem)
+            self.disable(error.plugin, error.problem)
             # The machine may be less busy in the next session.
             self.failed |= {} if is_late else {error.plugin: error.problem}
         if str(error) not in map(str, self.reports):
@@ -351,11 +351,11 @@ class Plugins:
                 if is_usable:
                     return self._register(name, import_module(entry.module))
             except PluginError as error:
-                self.put_aside(name, error.problem)
+                self.disable(name, error.problem)
             except KeyboardInterrupt:
                 raise
             except BaseException as error:  # noqa: BLE001 - a plugin's sys.exit must not end the program
-                self.put_aside(name, f"import failed: {problem_of(error, entry.module)}")
+                self.disable(name, f"import failed: {problem_of(error, entry.module)}")
         if entry.is_policy:
             hint = "fix it, uninstall it, or list it in plugins.disable"
             problem = f"nanocoder does not start without this policy: {hint}"
@@ -375,7 +375,7 @@ class Plugins:
         self._loaded[name] = hookimpls
         return hookimpls
 
-    def put_aside(self, name: str, reason: str) -> None:
+    def disable(self, name: str, reason: str) -> None:
         """Disable a plugin: it offers nothing, and *reason* is shown to a person."""
         self.set_aside[name] = reason
         self._invalidate()

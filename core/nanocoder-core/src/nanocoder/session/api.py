@@ -8,16 +8,16 @@ from pathlib import Path
 from nanocoder_config import own_folders
 from nanocoder_schema import ConfigError, UsageError
 
+from nanocoder.call.state import Approver, Asker
 from nanocoder.config import Config
-from nanocoder.hooks.contributions import Dialect, Sessions, StoredSession
-from nanocoder.path.in_flight import Approver, Asker
+from nanocoder.hooks.interfaces import Dialect, Sessions, StoredSession
 from nanocoder.plugins import Plugins
 from nanocoder.session import sandboxes
 from nanocoder.session.conversation import Conversation
-from nanocoder.session.installed import find_offer, installed_plugins, open_store, refuse_misspelt
 from nanocoder.session.model_view import ToolList
 from nanocoder.session.runtime import kept_in
 from nanocoder.session.session import Session
+from nanocoder.session.setup import find_offer, installed_plugins, open_store, refuse_misspelt
 from nanocoder.session.workspaces import (
     existing_directory,
     open_workspace,

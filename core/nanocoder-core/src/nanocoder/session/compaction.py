@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from nanocoder.cancel import Cancel
 from nanocoder.errors import PluginError
-from nanocoder.hooks import styles
+from nanocoder.hooks import dispatch
 from nanocoder.provider import Request, Window
 from nanocoder.session.conversation import message_tokens
 from nanocoder.session.reply import Reply
@@ -53,7 +53,7 @@ class Compaction:
         hooks = runtime.plugins.implementations("nanocoder_compact")
         # After an interrupt the next plugin is not asked.
         for implementation in takewhile(lambda _: not self.cancel.is_set(), hooks):
-            answer = styles.choose([implementation], self._report, arguments, (list, tuple))
+            answer = dispatch.choose([implementation], self._report, arguments, (list, tuple))
             if answer is None:
                 continue
             if not is_whole(answer):

@@ -9,9 +9,9 @@ from typing import Any
 from attrs import Factory
 from nanocoder_schema import NanocoderError, ToolError, counted, evolve, for_model, mutable
 
+from nanocoder.call.executor import Executor
 from nanocoder.cancel import Cancel, preload
 from nanocoder.errors import Cancelled, ProviderError, StopRun
-from nanocoder.path.path import Executor
 from nanocoder.provider import Request
 from nanocoder.session.compaction import Compaction
 from nanocoder.session.conversation import encode, spoken

@@ -12,7 +12,7 @@ from typing import Any
 
 from nanocoder_schema import NanocoderError, evolve, for_model_schema, for_terminal
 
-from nanocoder.hooks.contributions import Dialect
+from nanocoder.hooks.interfaces import Dialect
 from nanocoder.plugins import Plugins
 from nanocoder.provider import ToolDefinition
 from nanocoder.tools.outcome import clean_and_clip, keep_note

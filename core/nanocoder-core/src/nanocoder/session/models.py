@@ -8,10 +8,10 @@ from nanocoder_schema import UsageError, did_you_mean, problem_of, value
 
 from nanocoder.config import Config, CoreSettings
 from nanocoder.errors import ProviderError
-from nanocoder.hooks import styles
+from nanocoder.hooks import dispatch
 from nanocoder.plugins import Entry, Plugins
 from nanocoder.provider import Provider
-from nanocoder.session.installed import find_offer, why_not_offered
+from nanocoder.session.setup import find_offer, why_not_offered
 from nanocoder.tools.session_info import SessionInfo
 
 NO_MODEL: Final = "No model is configured. Any of these gives you one:"
@@ -167,7 +167,7 @@ def _wrapped(line: str) -> str:
 
 def selected_by_plugin(plugins: Plugins, session: SessionInfo, failed: Sequence[str] = ()) -> str:
     """Return the model that a plugin chooses in place of those that *failed*, or ""."""
-    answer = styles.choose(
+    answer = dispatch.choose(
         plugins.implementations("nanocoder_select_provider"),
         plugins.report,
         {"session": session, "settings": plugins.settings, "failed": tuple(failed)},
@@ -186,5 +186,5 @@ def _probed(plugins: Plugins, plugin: str, name: str) -> bool | str:
     except ProviderError:
         raise
     except Exception as error:  # noqa: BLE001 - after a failed probe the provider is not usable
-        plugins.report(styles.Implementation(plugin, "probe", owner[1].probe).error(error))
+        plugins.report(dispatch.Implementation(plugin, "probe", owner[1].probe).error(error))
         return False

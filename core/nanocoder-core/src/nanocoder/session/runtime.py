@@ -10,20 +10,20 @@ from attrs import Factory
 from nanocoder_files import Readable
 from nanocoder_schema import ConfigError, ToolError, evolve, mutable, problem_of
 
+from nanocoder.call.approval import Approvals
+from nanocoder.call.state import Approver, Asker
 from nanocoder.cancel import Cancel
 from nanocoder.config import Config
 from nanocoder.errors import Cancelled, PluginError, ProviderError
-from nanocoder.hooks import styles
-from nanocoder.hooks.contributions import Journal, OpenSandbox, Sandbox, Sessions
-from nanocoder.path.approval import Approvals
-from nanocoder.path.in_flight import Approver, Asker
+from nanocoder.hooks import dispatch
+from nanocoder.hooks.interfaces import Journal, OpenSandbox, Sandbox, Sessions
 from nanocoder.plugins import Plugins
 from nanocoder.provider import Provider, Request
 from nanocoder.session import models, sandboxes
 from nanocoder.session.conversation import Conversation
-from nanocoder.session.installed import configure, refuse_misspelt
 from nanocoder.session.model_view import ToolList, system_prompt
 from nanocoder.session.report import Report
+from nanocoder.session.setup import configure, refuse_misspelt
 from nanocoder.session.workspaces import SessionReadable
 from nanocoder.tools.queue import Admission
 from nanocoder.tools.session_info import SessionInfo
@@ -157,7 +157,7 @@ class Runtime(_Working):
         request = self._request(messages)
         chain = self.plugins.implementations("nanocoder_before_request")
         arguments = {"request": request, **self.hook_context()}
-        sent = styles.chain(chain, arguments, "request", Request)
+        sent = dispatch.chain(chain, arguments, "request", Request)
         self._latest = request, sent
         return sent
 
@@ -224,7 +224,7 @@ class Runtime(_Working):
         key = self.info.mode, self.info.profile
         if self._system[0] != key:
             hooks = self.plugins.implementations("nanocoder_prompt")
-            self.additions = styles.collect(hooks, self.plugins.report, self.hook_context(), str)
+            self.additions = dispatch.collect(hooks, self.plugins.report, self.hook_context(), str)
             executes = any(Effect.EXECUTE in tool.effects for tool in self.tools.values())
             # The start reports it if no sandbox works.
             works = sandboxes.is_wanted(self.config) and not self.notices

@@ -12,9 +12,9 @@ from nanocoder_config import cache_dir
 from nanocoder_schema import ConfigError, ToolError, UsageError
 
 from nanocoder.config import Config
-from nanocoder.hooks.contributions import Sandbox
+from nanocoder.hooks.interfaces import Sandbox
 from nanocoder.plugins import Plugins
-from nanocoder.session.installed import find_offer
+from nanocoder.session.setup import find_offer
 from nanocoder.values import Effect
 
 AUTO: Final = "auto"

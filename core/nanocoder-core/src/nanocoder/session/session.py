@@ -6,16 +6,16 @@ from typing import Any
 
 from nanocoder_schema import evolve
 
+from nanocoder.call.executor import Executor
 from nanocoder.cancel import Cancel
 from nanocoder.errors import PluginError
-from nanocoder.hooks import styles
-from nanocoder.path.path import Executor
+from nanocoder.hooks import dispatch
 from nanocoder.session.compaction import Compaction, Shortened
 from nanocoder.session.conversation import Conversation
-from nanocoder.session.installed import start_notices
 from nanocoder.session.loop import Events, Run
 from nanocoder.session.report import Report
 from nanocoder.session.runtime import Runtime
+from nanocoder.session.setup import start_notices
 from nanocoder.session.sub_sessions import SubSessions, stricter
 from nanocoder.values import Attachment, Event, Message, Mode, ToolCall, ToolResult
 
@@ -222,7 +222,7 @@ class Session(Runtime, AbstractContextManager["Session"]):
             for due in self._due(event):
                 kinds = self._kinds(due)
                 if hear := [it for it in listeners if not kinds.isdisjoint(it.events or kinds)]:
-                    styles.tell(hear, errors.append, {"event": due, **self.hook_context()})
+                    dispatch.tell(hear, errors.append, {"event": due, **self.hook_context()})
         problem = self.journal.problem if self.journal is not None else ""
         return list(self._failures(event, errors, problem)) if errors or problem else ()
 

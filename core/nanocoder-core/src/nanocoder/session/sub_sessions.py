@@ -14,11 +14,11 @@ from typing import Any, Unpack
 from nanocoder_config import own_folders
 from nanocoder_schema import ToolError, evolve, one_line
 
+from nanocoder.call.executor import CLOSE_GRACE_S
+from nanocoder.call.state import Approver, Asker, CallState
+from nanocoder.call.worker import Ask, Emitted, inquiry
 from nanocoder.errors import Cancelled
-from nanocoder.hooks.contributions import Journal
-from nanocoder.path.in_flight import Approver, Asker, InFlight
-from nanocoder.path.path import CLOSE_GRACE_S
-from nanocoder.path.worker import Ask, Emitted, inquiry
+from nanocoder.hooks.interfaces import Journal
 from nanocoder.session.conversation import Conversation
 from nanocoder.session.model_view import ToolList
 from nanocoder.session.runtime import Runtime, kept_in
@@ -49,7 +49,7 @@ class SubSessions:
         self._is_closed = False
 
     def open(
-        self, caller: InFlight, *, cwd: str | Path | None = None, **options: Unpack[ChildOptions]
+        self, caller: CallState, *, cwd: str | Path | None = None, **options: Unpack[ChildOptions]
     ) -> ChildSession:
         """Open a child session, as `ToolContext.child` does.
 
@@ -107,7 +107,7 @@ class SubSessions:
             return [child for child in self._open.values() if child is not None]
 
     def _make(
-        self, caller: InFlight, cwd: str | Path | None, options: ChildOptions
+        self, caller: CallState, cwd: str | Path | None, options: ChildOptions
     ) -> ChildSession:
         ours, parent = self._runtime, self._runtime.info
         root = parent.cwd if cwd is None else existing_directory(cwd)
@@ -178,7 +178,7 @@ def _no_answer(_: ApprovalRequest | Question) -> None:
     """Give no answer: a sub-agent in the background has no person to ask."""
 
 
-def _forwarders(caller: InFlight, agent: str, title: str) -> tuple[Approver, Asker]:
+def _forwarders(caller: CallState, agent: str, title: str) -> tuple[Approver, Asker]:
     """Return functions that ask the parent's person, through the call that waits for the child.
 
     Each request names the sub-agent that asks: several of one name may work at once.

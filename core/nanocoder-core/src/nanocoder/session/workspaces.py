@@ -13,14 +13,14 @@ from nanocoder_schema import ConfigError, UsageError, evolve
 
 from nanocoder.config import Config
 from nanocoder.errors import PluginError
-from nanocoder.hooks.styles import answer_of, attempt_each, why_closed
+from nanocoder.hooks.dispatch import answer_of, attempt_each, why_closed
 from nanocoder.plugins import Plugins
 from nanocoder.tools.session_info import SessionInfo
 
 if TYPE_CHECKING:
     from nanocoder_files import Workspace
 
-    from nanocoder.hooks.contributions import Journal
+    from nanocoder.hooks.interfaces import Journal
 
 OWN_PLACES = "nanocoder keeps its settings, sessions and caches there"
 """Other sessions' journals may contain files that this session may not read."""

@@ -3,6 +3,6 @@
 Names load their module when they are first used; the first request imports httpcore.
 """
 
-from nanocoder_schema import front_door
+from nanocoder_schema import lazy_exports
 
-__all__, __getattr__, __dir__ = front_door(__name__)
+__all__, __getattr__, __dir__ = lazy_exports(__name__)

@@ -4,6 +4,6 @@ Names import their module at first use: every run needs the room left in the win
 need more.
 """
 
-from nanocoder_schema import front_door
+from nanocoder_schema import lazy_exports
 
-__all__, __getattr__, __dir__ = front_door(__name__)
+__all__, __getattr__, __dir__ = lazy_exports(__name__)

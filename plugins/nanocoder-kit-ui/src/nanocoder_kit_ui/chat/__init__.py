@@ -4,6 +4,6 @@ A screen implements `Display` and gives each line that was typed to `respond`. N
 module when they are first used.
 """
 
-from nanocoder_schema import front_door
+from nanocoder_schema import lazy_exports
 
-__all__, __getattr__, __dir__ = front_door(__name__)
+__all__, __getattr__, __dir__ = lazy_exports(__name__)

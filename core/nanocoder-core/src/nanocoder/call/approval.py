@@ -10,12 +10,12 @@ from typing import Any
 
 from nanocoder_schema import NanocoderError, ToolError, copy_arguments, evolve, wrong_field
 
+from nanocoder.call.preview import DRY_RUN_RESULT, Preview, Previews, is_performed
+from nanocoder.call.state import CallSession, CallState, consent_key, digest_of, scope_of_always
+from nanocoder.call.worker import Ask, Emitted, Steps
 from nanocoder.cancel import Cancel, run_with_deadline
 from nanocoder.errors import ApprovalNeeded, Cancelled, Denied, TimedOut
-from nanocoder.hooks import styles
-from nanocoder.path.in_flight import CallSession, InFlight, consent_key, digest_of, scope_of_always
-from nanocoder.path.preview import DRY_RUN_RESULT, Preview, Previews, is_performed
-from nanocoder.path.worker import Ask, Emitted, Steps
+from nanocoder.hooks import dispatch
 from nanocoder.tools.outcome import request_data, verdict_data
 from nanocoder.tools.session_info import SessionInfo
 from nanocoder.tools.tool import Tool
@@ -62,7 +62,7 @@ class Approvals:
 
     def judge(
         self, call: ToolCall, tool: Tool[..., Any], session: SessionInfo | None = None
-    ) -> styles.Judgement:
+    ) -> dispatch.Judgement:
         """Return the verdict of all policies on *call*, as if in *session* if it is given.
 
         Without any policy, every call but a safe reading one asks.
@@ -70,9 +70,9 @@ class Approvals:
         policies = self._plugins.implementations("nanocoder_before_execute")
         context = {**self._session.hook_context(), "tool": tool}
         context["session"] = session or self._session.info
-        return styles.judge_call(policies, self._plugins.report, context, call)
+        return dispatch.judge_call(policies, self._plugins.report, context, call)
 
-    def authorize(self, flight: InFlight) -> Steps:
+    def authorize(self, state: CallState) -> Steps:
         """Check and judge a call, and get the approval that the verdict demands.
 
         An edit approves the edited call, which is checked and judged again, and put to the person
@@ -80,147 +80,147 @@ class Approvals:
         a dry run only shows, ends here with its result.
         Raises: Denied, ApprovalNeeded, BadArguments, Cancelled.
         """
-        flight.arguments = flight.tool.signature.check(flight.call.arguments)
-        yield flight.event("call.validated")
-        flight.enter("policy")
+        state.arguments = state.tool.signature.check(state.call.arguments)
+        yield state.event("call.validated")
+        state.enter("policy")
         answered: Verdict | None = None
         for _ in range(MAX_QUESTIONS):
             # Judged again each time: the mode, or the target of a path, may have changed.
-            judgement = self.judge(flight.call, flight.tool)
-            flight.verdict = judgement.verdict
-            yield flight.event("call.decided", **verdict_data(flight.verdict))
-            _refuse_denied(flight.verdict)
+            judgement = self.judge(state.call, state.tool)
+            state.verdict = judgement.verdict
+            yield state.event("call.decided", **verdict_data(state.verdict))
+            _refuse_denied(state.verdict)
             if plugin := judgement.rewritten_by:
                 new = judgement.call.arguments
-                yield flight.change("call.rewritten", f"the policy {plugin!r}", new, plugin=plugin)
-            if flight.verdict.sandbox:
-                self._require_sandbox(flight)
-            is_shown = self._session.info.dry_run and not is_performed(flight.tool, flight.call)
-            if not is_shown and self._needs_no_question(flight, answered):
-                self._count_use(flight)
+                yield state.change("call.rewritten", f"the policy {plugin!r}", new, plugin=plugin)
+            if state.verdict.sandbox:
+                self._require_sandbox(state)
+            is_shown = self._session.info.dry_run and not is_performed(state.tool, state.call)
+            if not is_shown and self._needs_no_question(state, answered):
+                self._count_use(state)
                 return
-            preview = self._preview(flight)
+            preview = self._preview(state)
             # The obstacle may reveal what a rule guards: then the person decides.
-            if preview.obstacle is not None and not flight.verdict.rule:
-                yield flight.fail(preview.obstacle)
+            if preview.obstacle is not None and not state.verdict.rule:
+                yield state.fail(preview.obstacle)
                 return
             if is_shown:
-                yield self._show(flight, preview.text)
+                yield self._show(state, preview.text)
                 return
-            answer = yield from self._answers(flight, preview)
+            answer = yield from self._answers(state, preview)
             if answer.arguments is not None:
-                answered = flight.verdict
+                answered = state.verdict
                 who = f"a person {answer.reason}".strip()
-                yield flight.change("call.edited", who, arguments=answer.arguments)
-            elif self._is_still_valid(flight):
-                flight.is_agreed = True
-                granted = flight.verdict.grants if answer.scope else ()
+                yield state.change("call.edited", who, arguments=answer.arguments)
+            elif self._is_still_valid(state):
+                state.is_agreed = True
+                granted = state.verdict.grants if answer.scope else ()
                 consent = {key: getattr(answer, key) for key in CONSENT}
-                yield flight.event("call.approved", **consent, grants=granted, actors=flight.actors)
+                yield state.event("call.approved", **consent, grants=granted, actors=state.actors)
                 return
         raise Denied(f"denied: you were asked {MAX_QUESTIONS} times; each edit needed an approval")
 
-    def _needs_no_question(self, flight: InFlight, answered: Verdict | None) -> bool:
+    def _needs_no_question(self, state: CallState, answered: Verdict | None) -> bool:
         """Tell whether a call needs no question, and record whether its steps need none either.
 
         A rule for some paths does not cover the commands among the steps, and an approval by the
         mode was judged by no policy: such approvals do not cover the steps.
         """
-        verdict = flight.verdict
+        verdict = state.verdict
         if verdict.persons > 1:  # each of them has to see exactly this call
             return False
-        if verdict.decision is Decision.ALLOW or flight.call.typed:
-            flight.is_agreed = flight.is_covered or verdict.covers_steps
+        if verdict.decision is Decision.ALLOW or state.call.typed:
+            state.is_agreed = state.is_covered or verdict.covers_steps
             return True
         # After an edit, the person has just answered the same question.
-        flight.is_agreed = (
-            (flight.is_covered and not verdict.asks_inside_composed)
+        state.is_agreed = (
+            (state.is_covered and not verdict.asks_inside_composed)
             or (answered is not None and _question_of(answered) == _question_of(verdict))
-            or consent_key(verdict, flight.call, flight.tool) in self._session.remembered_consent
-            or (flight.call.name, *verdict.grants) in self._session.remembered_consent
+            or consent_key(verdict, state.call, state.tool) in self._session.remembered_consent
+            or (state.call.name, *verdict.grants) in self._session.remembered_consent
         )
-        return flight.is_agreed
+        return state.is_agreed
 
-    def _count_use(self, flight: InFlight) -> None:
+    def _count_use(self, state: CallState) -> None:
         """Count a call that needed no question by a grant for some calls, and end its last one."""
-        consent, key = self._session.remembered_consent, (flight.call.name, *flight.verdict.grants)
+        consent, key = self._session.remembered_consent, (state.call.name, *state.verdict.grants)
         if (remaining := consent.pop(key, 0) - 1) > 0:
             consent[key] = remaining
 
-    def _preview(self, flight: InFlight) -> Preview:
+    def _preview(self, state: CallState) -> Preview:
         # A copy: a plugin must not change the call that is shown, nor its digest.
-        call = evolve(flight.call, arguments=copy_arguments(flight.call.arguments))
-        subject = {"call": call, "tool": flight.tool, "result": None}
+        call = evolve(state.call, arguments=copy_arguments(state.call.arguments))
+        subject = {"call": call, "tool": state.tool, "result": None}
         context = {**self._session.hook_context(), **subject}
-        preview = self._previews.preview(context, flight.cancel)
-        flight.snapshot = preview.snapshot or flight.snapshot
+        preview = self._previews.preview(context, state.cancel)
+        state.snapshot = preview.snapshot or state.snapshot
         return preview
 
-    def _show(self, flight: InFlight, preview: str) -> Event:
+    def _show(self, state: CallState, preview: str) -> Event:
         """End a call of a dry run: show it to the person and do not run it."""
-        verdict, name = flight.verdict, flight.call.name
+        verdict, name = state.verdict, state.call.name
         reason = verdict.reason if verdict.decision is Decision.ASK else ""
-        row = {"id": flight.call.id, "tool": name, "preview": preview.rstrip("\n")}
+        row = {"id": state.call.id, "tool": name, "preview": preview.rstrip("\n")}
         self.dry_run_rows.append({**row, "approval": reason})
-        flight.enter("output")
-        flight.result = ToolResult(DRY_RUN_RESULT, title=name, metadata={"dry_run": True})
+        state.enter("output")
+        state.result = ToolResult(DRY_RUN_RESULT, title=name, metadata={"dry_run": True})
         after = f" after your approval ({reason})" if reason else ""
         would = f"dry run: {name} would do this{after}"
-        return flight.event("notice", text=f"{would}:\n{row['preview']}")
+        return state.event("notice", text=f"{would}:\n{row['preview']}")
 
-    def _require_sandbox(self, flight: InFlight) -> None:
+    def _require_sandbox(self, state: CallState) -> None:
         """Raise ToolError for a call that needs a sandbox if there is none."""
-        effects, problem = flight.tool.effects, ""
+        effects, problem = state.tool.effects, ""
         if Effect.EXECUTE in effects and not self._session.info.find_sandbox():
             problem = "this session has none (`sandbox` in the configuration)"
         elif not effects or (Effect.NETWORK in effects and Effect.EXECUTE not in effects):
             problem = "it works in nanocoder's own process"
         if problem:
-            message = f"{flight.tool.name} is allowed in a sandbox only, and {problem}"
+            message = f"{state.tool.name} is allowed in a sandbox only, and {problem}"
             raise ToolError(message, error_class="sandbox_unavailable")
 
-    def _answers(self, flight: InFlight, preview: Preview) -> Answering:
+    def _answers(self, state: CallState, preview: Preview) -> Answering:
         """Ask as many people as the verdict demands and return the last answer.
 
         After an edit it returns early, because all of them are asked about the edited call.
         """
-        flight.actors, persons = [], flight.verdict.persons
+        state.actors, persons = [], state.verdict.persons
         for count in itertools.count(1):
-            answer = yield from self._answer(flight, preview)
-            flight.actors += filter(None, [answer.actor.strip()])
+            answer = yield from self._answer(state, preview)
+            state.actors += filter(None, [answer.actor.strip()])
             # "Ann" and "ann" are one person.
-            if persons > 1 and len(set(map(str.casefold, flight.actors))) < count:
+            if persons > 1 and len(set(map(str.casefold, state.actors))) < count:
                 raise Denied(
                     f"denied: {persons} different people have to approve this call, each by a name"
-                    f" of their own; approved by {', '.join(flight.actors) or 'no name'}"
+                    f" of their own; approved by {', '.join(state.actors) or 'no name'}"
                 )
             if answer.arguments is not None or count >= persons:
                 break
         return answer
 
-    def _answer(self, flight: InFlight, preview: Preview) -> Answering:
+    def _answer(self, state: CallState, preview: Preview) -> Answering:
         """Ask one person, and return their answer if it approves the call."""
-        request, verdict = self._request(flight, preview.text), flight.verdict
+        request, verdict = self._request(state, preview.text), state.verdict
         answer: ApprovalAnswer | str | None
-        early, flight.early = flight.early, None
+        early, state.early = state.early, None
         if early and evolve(early[0], id=request.id, sequence=request.sequence) == request:
             request, answer = early
         else:
-            group = self._group(flight)
+            group = self._group(state)
             request = evolve(request, group=tuple(later for _, later in group))
-            event = flight.event("call.approval_requested", **request_data(request))
+            event = state.event("call.approval_requested", **request_data(request))
             question, began = Ask(request, event), time.perf_counter()
             yield question
-            flight.asked_s += time.perf_counter() - began
+            state.asked_s += time.perf_counter() - began
             answer = question.answer
             _answer_early(group, answer)
         if isinstance(answer, str):
             raise Denied(f"denied: {answer}")
         if not isinstance(answer, ApprovalAnswer):
-            text = f"approval needed: {flight.call.name} was not run, because no person can answer"
+            text = f"approval needed: {state.call.name} was not run, because no person can answer"
             raise ApprovalNeeded(f"{text} ({verdict.reason})", data=verdict_data(verdict))
         # Computed again: a plugin that changed the request has not changed the call that runs.
-        if (answer.id, answer.digest) != (request.id, digest_of(flight.call.arguments)):
+        if (answer.id, answer.digest) != (request.id, digest_of(state.call.arguments)):
             raise Denied("denied: the answer belongs to another request")
         # A string in place of a bool is no yes: "no" is true, too.
         if problem := wrong_field(answer):
@@ -232,21 +232,21 @@ class Approvals:
         if answer.scope and (answer.arguments is not None or answer.uses < 0 or not is_offered):
             raise Denied(f"denied: consent for the scope {answer.scope!r} was not offered")
         if answer.scope == "session":
-            key = flight.call.name, *verdict.grants
+            key = state.call.name, *verdict.grants
             self._session.remembered_consent[key] = answer.uses or FOREVER
         if answer.always and verdict.persons == 1:
             # Approval covers the edited arguments, not the original ones.
-            arguments = flight.call.arguments if answer.arguments is None else answer.arguments
-            call = evolve(flight.call, arguments=copy_arguments(arguments))
-            self._session.remembered_consent[consent_key(verdict, call, flight.tool)] = FOREVER
+            arguments = state.call.arguments if answer.arguments is None else answer.arguments
+            call = evolve(state.call, arguments=copy_arguments(arguments))
+            self._session.remembered_consent[consent_key(verdict, call, state.tool)] = FOREVER
         return answer
 
-    def _group(self, flight: InFlight) -> list[tuple[InFlight, ApprovalRequest]]:
+    def _group(self, state: CallState) -> list[tuple[CallState, ApprovalRequest]]:
         """Return the later calls of the turn that would ask now, with their requests."""
-        group, session = list[tuple[InFlight, ApprovalRequest]](), self._session
-        if flight.verdict.persons > 1 or not (session.approve or session.info.interactive):
+        group, session = list[tuple[CallState, ApprovalRequest]](), self._session
+        if state.verdict.persons > 1 or not (session.approve or session.info.interactive):
             return group
-        for later, trial in flight.foresee():
+        for later, trial in state.foresee():
             # Its own question has no group: the calls after it are already in this one.
             later.foresee = tuple
             with suppress(NanocoderError):
@@ -263,16 +263,16 @@ class Approvals:
                         group.append((later, self._request(trial, preview.text)))
         return group
 
-    def _is_still_valid(self, flight: InFlight) -> bool:
+    def _is_still_valid(self, state: CallState) -> bool:
         """Tell whether a yes still answers the question; raises Denied if the call is denied now.
 
         While the question was open the mode may have changed, or a path may have become a link.
         """
         # Marked as seen by a person: policies that count calls have counted it.
-        judgement = self.judge(evolve(flight.call, edited=True), flight.tool)
+        judgement = self.judge(evolve(state.call, edited=True), state.tool)
         verdict = judgement.verdict
         _refuse_denied(verdict)
-        before = flight.verdict
+        before = state.verdict
         is_more = verdict.access != before.access or verdict.persons > before.persons
         is_same = (verdict.rule, verdict.source) == (before.rule, before.source)
         if judgement.rewritten_by or is_more:
@@ -292,10 +292,10 @@ class Approvals:
             if session.ask is None and not session.info.interactive:
                 return None
             hooks = self._implementations("nanocoder_ask", "question", session.ask)
-            return styles.choose(hooks, report, {**arguments, "question": request}, str)
+            return dispatch.choose(hooks, report, {**arguments, "question": request}, str)
         hooks = self._implementations("nanocoder_approve", "request", session.approve)
         arguments["request"] = request
-        choose = partial(styles.choose, hooks, report, arguments, ApprovalAnswer)
+        choose = partial(dispatch.choose, hooks, report, arguments, ApprovalAnswer)
         limit_s, began = request.timeout_s, time.monotonic()
         # A screen needs this thread for its signals and observes the timeout itself.
         is_screen = session.approve is None or not limit_s
@@ -310,19 +310,19 @@ class Approvals:
 
     def _implementations(
         self, hook: str, argument: str, callback: Callable[[Any], Any] | None
-    ) -> list[styles.Implementation]:
+    ) -> list[dispatch.Implementation]:
         """Return the session's own callback, guarded like a plugin, or else the plugins."""
         if callback is None:
             return self._plugins.implementations(hook)
 
-        own = partial(styles.Implementation, "session", hook, parameters=(argument,))
+        own = partial(dispatch.Implementation, "session", hook, parameters=(argument,))
         return [own(lambda **named: callback(named[argument]))]
 
-    def _request(self, flight: InFlight, preview: str) -> ApprovalRequest:
-        call, tool, verdict = flight.call, flight.tool, flight.verdict
+    def _request(self, state: CallState, preview: str) -> ApprovalRequest:
+        call, tool, verdict = state.call, state.tool, state.verdict
         reason = verdict.reason
-        if flight.changed_by and not call.edited:
-            reason += f"; {flight.changed_by} changed the arguments"
+        if state.changed_by and not call.edited:
+            reason += f"; {state.changed_by} changed the arguments"
         if verdict.persons > 1:
             reason += f"; {verdict.persons} people have to approve it"
         return ApprovalRequest(
@@ -340,12 +340,12 @@ class Approvals:
             timeout_s=self._timeout_s,
             always=scope_of_always(verdict, call, tool),
             grants=verdict.grants,
-            approved_by=tuple(flight.actors),
+            approved_by=tuple(state.actors),
             access=verdict.access,
         )
 
 
-def _answer_early(group: Sequence[tuple[InFlight, ApprovalRequest]], answer: Any) -> None:
+def _answer_early(group: Sequence[tuple[CallState, ApprovalRequest]], answer: Any) -> None:
     """Store the answers to a group's requests with their calls."""
     is_sound = isinstance(answer, ApprovalAnswer) and not wrong_field(answer)
     answers = answer.group if is_sound else ()

@@ -21,7 +21,7 @@ from nanocoder_schema import (
 
 from nanocoder.config import Config
 from nanocoder.errors import PluginError
-from nanocoder.hooks.contributions import Sessions
+from nanocoder.hooks.interfaces import Sessions
 from nanocoder.plugins import Plugins
 
 
@@ -39,7 +39,7 @@ def installed_plugins(config: Config, environment: Mapping[str, str] = os.enviro
     plugins.gone = missed(record, plugins.entries)
     for name, (package, is_policy) in plugins.gone.items():
         if is_policy:
-            plugins.put_aside(name, f"{package} was installed at the last start and is gone")
+            plugins.disable(name, f"{package} was installed at the last start and is gone")
     configure(plugins, config)
     return plugins
 

@@ -26,12 +26,12 @@ from nanocoder_schema import (
     problem_of,
 )
 
+from nanocoder.call.approval import Approvals
+from nanocoder.call.state import CallSession, CallState
+from nanocoder.call.worker import Ask, Steps, Worker, inquiry
 from nanocoder.cancel import Cancel
 from nanocoder.errors import Cancelled, PluginError
-from nanocoder.hooks import styles
-from nanocoder.path.approval import Approvals
-from nanocoder.path.in_flight import CallSession, InFlight
-from nanocoder.path.worker import Ask, Steps, Worker, inquiry
+from nanocoder.hooks import dispatch
 from nanocoder.tools.outcome import accept, call_data, limit_output, result_of_error, with_notes
 from nanocoder.tools.queue import Slot
 from nanocoder.tools.session_info import ChildSession
@@ -70,15 +70,15 @@ class Executor:
         """
         # A cancel of its own: an early end of the turn must not interrupt the session.
         stop = Cancel(cancel)
-        flights = [InFlight(call, Cancel(stop)) for call in calls]
-        for place, flight in enumerate(flights, 1):
-            flight.foresee = partial(self._later_trials, flights[place : place + MAX_GROUP])
+        states = [CallState(call, Cancel(stop)) for call in calls]
+        for place, state in enumerate(states, 1):
+            state.foresee = partial(self._later_trials, states[place : place + MAX_GROUP])
         # In reverse order: steps end their handlers before a call restores its files.
         with contextlib.ExitStack() as at_end:
             at_end.callback(stop.close)
-            for flight in flights:
-                at_end.callback(flight.close)
-            for steps in self._order(flights, stop):
+            for state in states:
+                at_end.callback(state.close)
+            for steps in self._order(states, stop):
                 at_end.callback(steps.close)
                 while item := next(steps, None):
                     # The journal gets the question before a person sees it.
@@ -86,7 +86,7 @@ class Executor:
                     # After an interrupt nobody is asked.
                     if isinstance(item, Ask) and not cancel.is_set():
                         item.answer = self._approvals.ask(item.request, cancel)
-        return [flight.outcome for flight in flights]
+        return [state.outcome for state in states]
 
     def close(self) -> None:
         """Wait a little for calls that did not stop when cancelled."""
@@ -96,25 +96,25 @@ class Executor:
 
     # The order of calls
 
-    def _order(self, flights: Sequence[InFlight], stop: Cancel) -> Iterator[Steps]:
-        if len(flights) > 1 and all(self._only_reads(flight.call) for flight in flights):
+    def _order(self, states: Sequence[CallState], stop: Cancel) -> Iterator[Steps]:
+        if len(states) > 1 and all(self._only_reads(state.call) for state in states):
             # All questions come first, on this thread: none interrupts a call that runs.
-            yield from map(self.prepare, flights)
-            yield self._perform_in_parallel(flights, stop)
+            yield from map(self.prepare, states)
+            yield self._perform_in_parallel(states, stop)
             return
-        for flight in flights:
-            yield from self._steps(flight)
+        for state in states:
+            yield from self._steps(state)
 
-    def _steps(self, flight: InFlight) -> tuple[Steps, ...]:
-        return self.prepare(flight), self.perform(flight), self.finish(flight)
+    def _steps(self, state: CallState) -> tuple[Steps, ...]:
+        return self.prepare(state), self.perform(state), self.finish(state)
 
-    def _later_trials(self, later: Sequence[InFlight]) -> Iterator[tuple[InFlight, InFlight]]:
+    def _later_trials(self, later: Sequence[CallState]) -> Iterator[tuple[CallState, CallState]]:
         """Yield the later calls of a turn, each with a trial to be judged."""
-        for flight in later:
-            trial = InFlight(flight.call, flight.cancel)
+        for state in later:
+            trial = CallState(state.call, state.cancel)
             with contextlib.suppress(NanocoderError):
                 list(self._understand(trial))
-                yield flight, trial
+                yield state, trial
 
     def _only_reads(self, call: ToolCall) -> bool:
         try:
@@ -123,22 +123,22 @@ class Executor:
             return True
         return tool.certainly_reads(arguments)
 
-    def _perform_in_parallel(self, flights: Sequence[InFlight], stop: Cancel) -> Steps:
+    def _perform_in_parallel(self, states: Sequence[CallState], stop: Cancel) -> Steps:
         """Perform prepared calls in parallel; each takes a slot of its own."""
         turn = Worker(stop)
-        waiting = iter(flights)  # `next` is atomic: no two threads get the same one
+        waiting = iter(states)  # `next` is atomic: no two threads get the same one
 
         def perform_next() -> None:
-            for flight in waiting:
+            for state in waiting:
                 with contextlib.suppress(Cancelled):  # the consumer of the turn has gone
-                    turn.run_steps(self.perform(flight))
-                    turn.run_steps(self.finish(flight))
+                    turn.run_steps(self.perform(state))
+                    turn.run_steps(self.finish(state))
 
         def work() -> None:
             # A composed call waits for its steps, which need threads besides its own.
             most = max(MIN_TURN_THREADS, 2 * self._session.admission.limit.most)
             # Daemon threads: a hanging handler must not prevent the end of the program.
-            threads = [threading.Thread(target=perform_next, daemon=True) for _ in flights[:most]]
+            threads = [threading.Thread(target=perform_next, daemon=True) for _ in states[:most]]
             for thread in threads:
                 thread.start()
             for thread in threads:
@@ -149,35 +149,35 @@ class Executor:
 
     # The path
 
-    def prepare(self, flight: InFlight) -> Steps:
+    def prepare(self, state: CallState) -> Steps:
         """Find the tool, check the arguments, and get the verdict and the approval."""
         try:
-            yield from self._understand(flight)
-            yield from self._approvals.authorize(flight)
-            if flight.result is None:
-                flight.enter("")
+            yield from self._understand(state)
+            yield from self._approvals.authorize(state)
+            if state.result is None:
+                state.enter("")
             else:
-                self._finish_result(flight)
+                self._finish_result(state)
         except NanocoderError as error:
-            yield flight.fail(error)
+            yield state.fail(error)
 
-    def _understand(self, flight: InFlight) -> Steps:
-        call = flight.call
-        flight.enter("bootstrap")
-        yield flight.event("call.received", **call_data(call))
-        flight.cancel.check()
+    def _understand(self, state: CallState) -> Steps:
+        call = state.call
+        state.enter("bootstrap")
+        yield state.event("call.received", **call_data(call))
+        state.cancel.check()
         # Opened for the first call; if that fails, the call fails and not the run.
         self._session.open_workspace()
-        flight.enter("input")
+        state.enter("input")
         if call.error:
             raise BadArguments([call.error])
-        flight.tool, arguments, flight.understood = self._read_call(call)
-        yield flight.event("call.normalised", tool=flight.tool.name, plugin=flight.tool.plugin)
-        if flight.depth > MAX_DEPTH:
+        state.tool, arguments, state.understood = self._read_call(call)
+        yield state.event("call.normalised", tool=state.tool.name, plugin=state.tool.plugin)
+        if state.depth > MAX_DEPTH:
             problem = f"composed tools may not nest deeper than {MAX_DEPTH}"
-            raise ToolError(f"{flight.tool.name}: {problem}")
+            raise ToolError(f"{state.tool.name}: {problem}")
         # The policies judge a copy that no other code can change.
-        flight.call = evolve(call, name=flight.tool.name, arguments=copy_arguments(arguments))
+        state.call = evolve(call, name=state.tool.name, arguments=copy_arguments(arguments))
 
     def _read_call(self, call: ToolCall) -> tuple[Tool[..., Any], Mapping[str, Any], Sequence[str]]:
         """Return a call's tool and arguments, and a line for each correction of the call."""
@@ -188,7 +188,7 @@ class Executor:
         context = {**session.hook_context(), "tools": tools}
         context["call"] = evolve(call, name=name, arguments=arguments)
         hooks = session.plugins.implementations("nanocoder_understand")
-        read = styles.choose(hooks, session.plugins.report, context, Understood)
+        read = dispatch.choose(hooks, session.plugins.report, context, Understood)
         read = read or Understood(name, arguments)
         return session.plugins.tool(read.name, tools).real(), read.arguments, read.remarks
 
@@ -196,119 +196,117 @@ class Executor:
         tool = self._session.tools.get(name)
         return () if tool is None else tuple(tool.parameters.get("properties", ()))
 
-    def perform(self, flight: InFlight) -> Steps:
+    def perform(self, state: CallState) -> Steps:
         """Wait for a slot and run the handler, unless the call has its result."""
-        if flight.result is not None:
+        if state.result is not None:
             return
-        tool, call = flight.tool, flight.call
+        tool, call = state.tool, state.call
         try:
-            flight.enter("execution")
-            flight.cancel.check()
+            state.enter("execution")
+            state.cancel.check()
             # The slot is released only after the handler has ended, or was abandoned.
             info, admission = self._session.info, self._session.admission
             # A sub-agent's call has a call in the parent session that waits for it.
-            is_step = flight.parent is not None or bool(info.parent)
+            is_step = state.parent is not None or bool(info.parent)
             with admission.slot(tool, call.arguments, is_step=is_step, session=info) as slot:
                 if slot.position:
-                    yield flight.event("call.queued", position=slot.position)
-                flight.queued_s = slot.wait(flight.cancel)
-                yield flight.event("call.started", **call_data(call), effects=sorted(tool.effects))
-                with self._running(flight, slot) as handler:
+                    yield state.event("call.queued", position=slot.position)
+                state.queued_s = slot.wait(state.cancel)
+                yield state.event("call.started", **call_data(call), effects=sorted(tool.effects))
+                with self._running(state, slot) as handler:
                     limit = self._session.config.core.call_timeout_s
-                    flight.result = yield from flight.worker.events(
+                    state.result = yield from state.worker.events(
                         handler,
                         limit if tool.timeout_s is None else tool.timeout_s,
                         tool.name,
                         partial(result_of_crash, call, tool),
                     )
-            is_error, error_class = flight.result.is_error, flight.result.error_class
-            yield flight.event("call.finished", is_error=is_error, error_class=error_class)
-            flight.enter("output", error_class)
-            self._finish_result(flight)
-            if flight.result.artifact:
-                yield flight.event("call.truncated", artifact=flight.result.artifact)
+            is_error, error_class = state.result.is_error, state.result.error_class
+            yield state.event("call.finished", is_error=is_error, error_class=error_class)
+            state.enter("output", error_class)
+            self._finish_result(state)
+            if state.result.artifact:
+                yield state.event("call.truncated", artifact=state.result.artifact)
         except NanocoderError as error:
-            yield flight.fail(error)
+            yield state.fail(error)
 
-    def finish(self, flight: InFlight) -> Steps:
+    def finish(self, state: CallState) -> Steps:
         """Keep or revert the changes of a transactional call, and return the result."""
-        if event := flight.settle():
+        if event := state.settle():
             yield event
-        yield flight.returned()
+        yield state.returned()
 
     # The parts of it
 
     @contextlib.contextmanager
-    def _running(self, flight: InFlight, slot: Slot) -> Iterator[Callable[[], ToolResult]]:
+    def _running(self, state: CallState, slot: Slot) -> Iterator[Callable[[], ToolResult]]:
         """Yield a function that runs the handler; afterwards end the call and its processes."""
-        flight.begin(self._session.info.id, self._session.open_workspace)
+        state.begin(self._session.info.id, self._session.open_workspace)
         try:
-            yield partial(flight.tool.invoke, self._context(flight), flight.arguments)
+            yield partial(state.tool.invoke, self._context(state), state.arguments)
         finally:
-            flight.running_beside = self._session.admission.running_beside(slot)
-            flight.end(keep_tmp=self._session.config.core.keep_tmp)
+            state.running_beside = self._session.admission.running_beside(slot)
+            state.end(keep_tmp=self._session.config.core.keep_tmp)
             # A thread cannot be stopped: `close` waits for it once more.
-            if flight.worker.is_left_behind and flight.worker.thread:
-                self._left_behind.append(flight.worker.thread)
+            if state.worker.is_left_behind and state.worker.thread:
+                self._left_behind.append(state.worker.thread)
 
-    def _context(self, flight: InFlight) -> ToolContext:
-        tool, call, worker, session = flight.tool, flight.call, flight.worker, self._session
-        workspace = flight.workspace(session.open_workspace)
+    def _context(self, state: CallState) -> ToolContext:
+        tool, call, worker, session = state.tool, state.call, state.worker, self._session
+        workspace = state.workspace(session.open_workspace)
         return ToolContext(
             session_id=session.info.id,
             message_id=call.id,
             workspace=workspace,
             working_directory=workspace.root,
-            cancelled=flight.cancel,
+            cancelled=state.cancel,
             settings=session.plugins.settings(tool.plugin) if tool.plugin else None,
             session=session.info,
-            state=flight.state,
+            state=state.state,
             timeout_s=session.config.core.call_timeout_s,
-            call=partial(self._call_step, flight, itertools.count(1)),
+            call=partial(self._call_step, state, itertools.count(1)),
             resource=partial(session.resource, tool.plugin),
             progress=lambda text, **data: worker.emit(
-                flight.event("call.progress", text=text, **data)
+                state.event("call.progress", text=text, **data)
             ),
-            make_tmp=flight.make_tmp_dir,
-            wrap=partial(session.wrap, access=flight.verdict.processes),
+            make_tmp=state.make_tmp_dir,
+            wrap=partial(session.wrap, access=state.verdict.processes),
             tools=session.tool_infos,
-            child=partial(self._child, flight),
+            child=partial(self._child, state),
             artifact=session.keep_output,
             ask=lambda question: worker.run_steps(inquiry(evolve(question, call_id=call.id))),
         )
 
     def _call_step(
-        self, flight: InFlight, numbers: Iterator[int], name: str, arguments: Mapping[str, Any]
+        self, state: CallState, numbers: Iterator[int], name: str, arguments: Mapping[str, Any]
     ) -> ToolResult:
         """Run a step of a composed call through the whole path, on the thread of its handler."""
-        flight.tool.check_step(name, self._session.tools.get(name))
-        step_id = f"{flight.call.id}.{next(numbers)}"
-        call = ToolCall(step_id, name, dict(arguments), parent_id=flight.call.id)
-        step = InFlight(call, Cancel(flight.cancel), parent=flight)
+        state.tool.check_step(name, self._session.tools.get(name))
+        step_id = f"{state.call.id}.{next(numbers)}"
+        call = ToolCall(step_id, name, dict(arguments), parent_id=state.call.id)
+        step = CallState(call, Cancel(state.cancel), parent=state)
         # A step abandoned by its parent reverts its changes and closes its cancel.
         with contextlib.closing(step):
             for steps in self._steps(step):
-                flight.worker.run_steps(steps)
+                state.worker.run_steps(steps)
         return step.outcome
 
-    def _finish_result(self, flight: InFlight) -> None:
+    def _finish_result(self, state: CallState) -> None:
         """Finish a call's result: add the notes, pass it through the plugins, limit its size."""
         undone = self._session.sandbox_changes()
-        result = with_notes(
-            flight.call, flight.outcome, flight.changed_by, undone, flight.understood
-        )
+        result = with_notes(state.call, state.outcome, state.changed_by, undone, state.understood)
         # Before clipping: the file with the full output must not have a redacted secret.
-        result = self._after_execute(flight, result)
-        result = limit_output(flight.call.id, result, self._session.keep_output)
-        flight.result = evolve(result, metadata={**result.metadata, **flight.metadata()})
+        result = self._after_execute(state, result)
+        result = limit_output(state.call.id, result, self._session.keep_output)
+        state.result = evolve(result, metadata={**result.metadata, **state.metadata()})
 
-    def _after_execute(self, flight: InFlight, result: ToolResult) -> ToolResult:
+    def _after_execute(self, state: CallState, result: ToolResult) -> ToolResult:
         """Pass a result through the `after_execute` chain; one that fails withholds it."""
-        plugins, subject = self._session.plugins, {"result": result, "call": flight.call}
-        arguments = {**self._session.hook_context(), **subject, "tool": flight.tool}
+        plugins, subject = self._session.plugins, {"result": result, "call": state.call}
+        arguments = {**self._session.hook_context(), **subject, "tool": state.tool}
         chain = plugins.implementations("nanocoder_after_execute")
         try:
-            return styles.chain(chain, arguments, "result", ToolResult, accept)
+            return dispatch.chain(chain, arguments, "result", ToolResult, accept)
         except PluginError as error:
             plugins.report(error)
             raise ToolError(f"the result is withheld: {error}", error_class="withheld") from error

@@ -1,11 +1,11 @@
-"""A brand is a tag that identifies all processes of a command or job, even reparented ones.
+"""Tag all processes of a command or job, so that even reparented ones are found.
 
-Each child inherits the brand twice: as a resource limit that ordinary programs ignore, and in the
+Each child inherits the tag twice: as a resource limit that ordinary programs ignore, and in the
 environment. The limit is that of real-time CPU time, in microseconds, far beyond any use. Unlike
 an environment it stays readable in a zombie, and is not lost by accident. Only root can raise its
-hard limit, so a process that has changed its brand still shows that it had one.
+hard limit, so a process that has changed its tag still shows that it had one.
 
-A brand names the process that set it, so that a later process can find and kill orphans.
+A tag names the process that set it, so that a later process can find and kill orphans.
 """
 
 import itertools
@@ -34,8 +34,8 @@ class Limits(NamedTuple):
     most: int
 
 
-class Brand(NamedTuple):
-    """Brand number *serial* of the process *owner*, which started at *born*."""
+class ProcessTag(NamedTuple):
+    """ProcessTag number *serial* of the process *owner*, which started at *born*."""
 
     owner: int
     born: int
@@ -43,18 +43,18 @@ class Brand(NamedTuple):
 
     @property
     def number(self) -> int:
-        """The brand encoded as a resource limit."""
+        """The tag encoded as a resource limit."""
         owner_and_born = self.owner << _BORN_BITS | self.born
         return _FLAG | owner_and_born << _SERIAL_BITS | self.serial
 
     @property
     def text(self) -> str:
-        """The brand encoded for the environment."""
+        """The tag encoded for the environment."""
         return f"{self.number:x}"
 
     @classmethod
     def of_number(cls, number: int) -> Self | None:
-        """Return the brand that a limit encodes, or None."""
+        """Return the tag that a limit encodes, or None."""
         if not _FLAG <= number < CEILING:
             return None
         rest, serial = divmod(number - _FLAG, 1 << _SERIAL_BITS)
@@ -80,19 +80,19 @@ def _is_hidden(pid: int) -> bool:
     return True
 
 
-def new_brand() -> Brand:
-    """Return an unused brand."""
+def new_tag() -> ProcessTag:
+    """Return an unused tag."""
     ourselves = process(os.getpid())
     born = 0 if ourselves is None else _short(ourselves.born)
-    return Brand(os.getpid(), born, next(_serials()) % (1 << _SERIAL_BITS))
+    return ProcessTag(os.getpid(), born, next(_serials()) % (1 << _SERIAL_BITS))
 
 
-def put_on(brand: Brand, pid: int) -> None:
-    """Set the brand of a process and its future children, if the system allows it."""
+def put_on(tag: ProcessTag, pid: int) -> None:
+    """Set the tag of a process and its future children, if the system allows it."""
     with suppress(AttributeError, OSError, ValueError):  # no such limit, or a lower bound is set
         bound = resource.prlimit(pid, resource.RLIMIT_RTTIME)[1]
         most = CEILING if bound == UNLIMITED else bound
-        resource.prlimit(pid, resource.RLIMIT_RTTIME, (brand.number, most))
+        resource.prlimit(pid, resource.RLIMIT_RTTIME, (tag.number, most))
 
 
 def limits_of(pid: int) -> Limits:
@@ -103,25 +103,25 @@ def limits_of(pid: int) -> Limits:
         return Limits(UNLIMITED, UNLIMITED)
 
 
-def brand_of(pid: int) -> Brand | None:
-    """Return the brand of a process, or None."""
+def tag_of(pid: int) -> ProcessTag | None:
+    """Return the tag of a process, or None."""
     limits = limits_of(pid)
     if limits.most == UNLIMITED:
         return None
-    return Brand.of_number(limits.now) or _brand_in_environment(pid)
+    return ProcessTag.of_number(limits.now) or _tag_in_environment(pid)
 
 
-def has_in_environment(pid: int, brand: Brand) -> bool:
-    """Tell whether a process was started with *brand* in its environment."""
-    return f"{VARIABLE}={brand.text}\0".encode() in _environment(pid)
+def has_in_environment(pid: int, tag: ProcessTag) -> bool:
+    """Tell whether a process was started with *tag* in its environment."""
+    return f"{VARIABLE}={tag.text}\0".encode() in _environment(pid)
 
 
-def _brand_in_environment(pid: int) -> Brand | None:
+def _tag_in_environment(pid: int) -> ProcessTag | None:
     for entry in _environment(pid).split(b"\0"):
         name, _, value = entry.partition(b"=")
         if name == VARIABLE.encode():
             with suppress(ValueError):
-                return Brand.of_number(int(value, 16))
+                return ProcessTag.of_number(int(value, 16))
     return None
 
 

@@ -7,7 +7,7 @@ untrusted directories from the module search path.
 import sys
 
 
-def front_door(package: str) -> tuple[list[str], object, object]:
+def lazy_exports(package: str) -> tuple[list[str], object, object]:
     """Return `__all__`, `__getattr__` and `__dir__` of a package that loads names at first use.
 
     The stub file of the package lists its names, for type checkers, too, one on each line:

@@ -44,7 +44,7 @@ def main(argv: list[str]) -> int:
 
 def _start(argv: list[str], prctl: Callable[..., int]) -> int:
     def own_signals() -> None:
-        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)  # it does not outlive a killed keeper
+        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)  # it does not outlive a killed supervisor
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 

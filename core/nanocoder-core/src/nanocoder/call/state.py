@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 from attrs import Factory, field
 from nanocoder_schema import NanocoderError, canonical_json, clip, copy_arguments, evolve, mutable
 
+from nanocoder.call.worker import Worker
 from nanocoder.cancel import Cancel
 from nanocoder.config import Config
 from nanocoder.errors import Cancelled
-from nanocoder.path.worker import Worker
 from nanocoder.plugins import Plugins
 from nanocoder.tools.outcome import call_data, result_data, result_of_error, status_of
 from nanocoder.tools.queue import Admission
@@ -86,7 +86,7 @@ class CallSession(Protocol):
 
 
 @mutable
-class InFlight:
+class CallState:
     """The state of one call on the path.
 
     *parent* is the composed call that it is a step of; the step inherits its state and the snapshot
@@ -102,7 +102,7 @@ class InFlight:
 
     call: ToolCall
     cancel: Cancel
-    parent: "InFlight | None" = None
+    parent: "CallState | None" = None
     tool: Tool[..., Any] = field(init=False)
     verdict: Verdict = field(init=False)
     worker: Worker = Factory(lambda self: Worker(self.cancel), takes_self=True)
@@ -111,7 +111,7 @@ class InFlight:
     is_agreed: bool = False
     changed_by: str = ""
     actors: list[str] = field(factory=list)
-    foresee: "Callable[[], Iterable[tuple[InFlight, InFlight]]]" = tuple
+    foresee: "Callable[[], Iterable[tuple[CallState, CallState]]]" = tuple
     early: "tuple[ApprovalRequest, ApprovalAnswer] | None" = None
     is_running: bool = False
     state: dict[str, Any] = field(factory=dict)

@@ -1,11 +1,11 @@
 """The process tree of a command or job, including processes that left its group or parent.
 
 Linux: this process becomes the subreaper of its orphaned descendants, so that each of them stays
-below it. A child of ours belongs to a family if it is in the leader's session, was seen below the
-leader, or has the family's brand or a tampered one; so do all its descendants. On other systems
-the family is the leader's process group.
+below it. A child of ours belongs to a tree if it is in the leader's session, was seen below the
+leader, or has the tree's tag or a tampered one; so do all its descendants. On other systems
+the tree is the leader's process group.
 
-A process escapes if it removes its brand as root, or if it kills this process. Only a PID
+A process escapes if it removes its tag as root, or if it kills this process. Only a PID
 namespace, as in a sandbox, contains such a process.
 """
 
@@ -16,8 +16,8 @@ from contextlib import suppress
 from functools import cache
 from typing import Final
 
-from nanocoder_kit_process import brand as brands
-from nanocoder_kit_process.brand import UNLIMITED, Brand, limits_of
+from nanocoder_kit_process import process_tag as tags
+from nanocoder_kit_process.process_tag import UNLIMITED, ProcessTag, limits_of
 from nanocoder_kit_process.processes import (
     Process,
     children,
@@ -53,17 +53,17 @@ def guard() -> None:
         end_orphans()
 
 
-class Family:
-    """The processes with one *brand*.
+class ProcessTree:
+    """The processes with one *tag*.
 
     *leader* leads its own session; *is_led* is false for a leader that exits before the others.
     """
 
-    def __init__(self, brand: Brand, leader: int, *, is_led: bool = True) -> None:
-        """Brand *leader*, the ancestor of all others."""
-        brands.put_on(brand, leader)
+    def __init__(self, tag: ProcessTag, leader: int, *, is_led: bool = True) -> None:
+        """ProcessTag *leader*, the ancestor of all others."""
+        tags.put_on(tag, leader)
         self.leader = leader if is_led else -1
-        self._brand = brand
+        self._tag = tag
         leading = process(leader)
         self._born = 0 if leading is None else leading.born
         self._seen: set[tuple[int, int]] = set()
@@ -129,16 +129,16 @@ class Family:
     def _is_ours(self, child: Process) -> bool:
         if child.session == self.leader or self._is_known(child):
             return True
-        return brands.has_in_environment(child.pid, self._brand)
+        return tags.has_in_environment(child.pid, self._tag)
 
     def _is_known(self, child: Process) -> bool:
         if (child.pid, child.born) in self._seen:
             return True
         now, most = limits_of(child.pid)
-        if now == self._brand.number:
+        if now == self._tag.number:
             return True
-        # The process removed its brand, which never happens by accident; ours never had one.
-        is_tampered = most != UNLIMITED and Brand.of_number(now) is None
+        # The process removed its tag, which never happens by accident; ours never had one.
+        is_tampered = most != UNLIMITED and ProcessTag.of_number(now) is None
         return is_tampered and child.born >= self._born and limits_of(os.getpid()).most == UNLIMITED
 
     def _reap(self) -> None:
@@ -154,7 +154,7 @@ class Family:
 
 
 def end_orphans() -> None:
-    """Kill all processes whose brand names an ended process, regardless of their parent."""
+    """Kill all processes whose tag names an ended process, regardless of their parent."""
     until = time.monotonic() + FORCE_S
     while (orphans := _orphans()) and time.monotonic() < until:
         for each in orphans:
@@ -164,12 +164,12 @@ def end_orphans() -> None:
 
 def _orphans() -> list[Process]:
     ancestors = frozenset(lineage(os.getpid()))
-    # Our ancestors and all processes with their brand are in use.
-    spared = {brands.brand_of(pid) for pid in ancestors}
+    # Our ancestors and all processes with their tag are in use.
+    spared = {tags.tag_of(pid) for pid in ancestors}
     orphans = []
     for pid in pids_of_user(os.getuid()):
-        brand = brands.brand_of(pid)
-        if brand is None or brand in spared or not brand.is_orphan or not _is_here(pid):
+        tag = tags.tag_of(pid)
+        if tag is None or tag in spared or not tag.is_orphan or not _is_here(pid):
             continue
         each = process(pid)
         if each is not None and not each.is_dead:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from nanocoder_schema import ToolError, clip
 
 from nanocoder.cancel import Cancel, LateError, run_with_deadline
-from nanocoder.hooks import styles
-from nanocoder.hooks.styles import Implementation, Report
+from nanocoder.hooks import dispatch
+from nanocoder.hooks.dispatch import Implementation, Report
 from nanocoder.plugins import Plugins
 from nanocoder.tools.tool import ANY_TOOL, Tool
 from nanocoder.values import ToolCall
@@ -96,12 +96,12 @@ def _render(
     hook: Implementation, report: Report, arguments: Mapping[str, Any], *, is_owner: bool
 ) -> tuple[str | None, ToolError | None]:
     """Return a plugin's preview of a call, and the ToolError that the tool's owner predicts."""
-    [(_, text, failure)] = styles.attempt_each([hook], partial(styles.answer_of, arguments, str))
-    if failure is not None:
-        cause = failure.__cause__
+    [(_, text, error)] = dispatch.attempt_each([hook], partial(dispatch.answer_of, arguments, str))
+    if error is not None:
+        cause = error.__cause__
         if is_owner and isinstance(cause, ToolError) and _has_message(cause):
             return None, cause
-        report(failure)
+        report(error)
     return text, None
 
 
