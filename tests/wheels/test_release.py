@@ -13,7 +13,9 @@ import pytest
 import repository
 
 TIMEOUT_S = 600
-START_S = 30
+START_S = 60
+SERVER = "pypiserver==2.4.2"
+"""In an environment of its own: it brings pip, and `plugins install` would use that."""
 pytestmark = pytest.mark.timeout(TIMEOUT_S)
 
 
@@ -41,7 +43,8 @@ def index(wheelhouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     folder = tmp_path_factory.mktemp("index")
     address = f"http://127.0.0.1:{port}"
     arguments = ["run", "-i", "127.0.0.1", "-p", port, "-a", ".", "-P", ".", "--disable-fallback"]
-    server = [str(Path(sys.executable).with_name("pypi-server")), *arguments, str(folder)]
+    program = ["uv", "run", "--no-project", "--quiet", "--with", SERVER, "pypi-server"]
+    server = [*program, *arguments, str(folder)]
     with subprocess.Popen(server, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
             end = time.monotonic() + START_S

@@ -120,4 +120,4 @@ def test_nobody_is_asked_about_a_search_where_none_is_set_up(nanocoder):
     words = ["run", "--mode", "ask", "--model", nanocoder.script(*turns), "go"]
     done = nanocoder(*words)
     assert done.returncode == 0, "a call that nobody can approve ends with 3"
-    assert "set `instance` in [plugins.tool-web]" in done.stderr
+    assert "`instance` in [plugins.tool-web]" in done.stderr

@@ -93,9 +93,9 @@ def test_help_lists_commands_and_keys_whole(columns, chat):
 
 @pytest.mark.parametrize("columns", [40, 24])
 def test_in_a_narrow_window_help_is_whole_below_each_command(columns, start):
-    talk = start(["--mode", "ask"], columns=columns).see("Ctrl-D").see("ask · ").type("/help")
+    talk = start(["--mode", "ask"], columns=columns).see("Ctrl-D").see("\nask").type("/help")
     talk.see("Ctrl-R").look_for(1)
-    shown = talk.text.partition("/help\n")[2].partition("ask · ")[0]
+    shown = talk.text.partition("/help\n")[2].partition("\nask")[0]
     assert "…" not in shown
     assert "resume an earlier session" in " ".join(shown.split())
 

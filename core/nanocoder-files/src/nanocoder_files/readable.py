@@ -130,9 +130,9 @@ class Readable:
 
     def why_read_only(self, path: str) -> str:
         """Return the reason why no command may change *path*, or a directory above it, or ""."""
-        names = path.split("/")
-        places = (("/".join(names[:end]), [name]) for end, name in enumerate(names))
-        return next((why for place in places for why in self.read_only(*place).values()), "")
+        names, filters = path.split("/"), self.now().filters
+        places = [("/".join(names[:end]), [name]) for end, name in enumerate(names)]
+        return next((w for at in places for _, f in filters for w in f.read_only(*at).values()), "")
 
     def outside(self) -> list[str]:
         """Return the absolute paths outside that commands may not read."""

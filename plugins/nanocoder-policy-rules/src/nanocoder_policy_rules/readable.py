@@ -96,13 +96,11 @@ class FileRules(PathFilter):
         if not self._writing:
             return {}
         prefix = f"{folder}/" if folder else ""
-        rules_by_name = {
-            name: self._fitting(self._writing, unescape_path(prefix + name))
-            for name in self._written.among(names)
-        }
-        return {
-            name: f"the rule {text!r} forbids it" for name, text in rules_by_name.items() if text
-        }
+        found = {}
+        for name in self._written.among(names):
+            if text := self._fitting(self._writing, unescape_path(prefix + name)):
+                found[name] = f"the rule {text!r} forbids it"
+        return found
 
     def outside(self) -> Iterable[str]:
         """Return the paths that rules with an absolute pattern are about, as far as they exist."""

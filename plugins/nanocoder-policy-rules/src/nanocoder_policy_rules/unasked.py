@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from attrs import evolve
@@ -40,6 +41,8 @@ _OLD_LETTERS: Final = re.compile(r"[A-Za-z]+")
 _ENTERS: Final = frozenset(("cd", "pushd", "popd"))
 _FORCING: Final = frozenset("+:")
 """First letters of words with which git overwrites or deletes a remote branch."""
+_IS_HARMLESS: Final = attrgetter("is_harmless")
+_IS_LITERAL: Final = attrgetter("is_literal")
 MAX_PLACES: Final = 4
 MAX_JOINED: Final = 6
 _PARTS: Final = re.compile(r"[=:,@]")
@@ -72,11 +75,11 @@ def is_plain(script: Script) -> bool:
 
 def command_only_reads(command: Command, context: "CallContext") -> bool:
     """Tell whether one command is of the short list, with options and files on which it reads."""
-    if command.assignments or not all(each.is_harmless for each in command.redirects):
+    if command.assignments or not all(map(_IS_HARMLESS, command.redirects)):
         return False
-    if not command.words or not all(word.is_literal for word in command.words):
+    if not command.words or not all(map(_IS_LITERAL, command.words)):
         return not command.words and bool(command.redirects)
-    name, *words = (word.text for word in command.words)
+    name, *words = [word.text for word in command.words]
     if name not in READING or not (name in BUILTINS or is_of_system(name)):
         return False
     return all(_may_take(name, word, context) for word in words)
