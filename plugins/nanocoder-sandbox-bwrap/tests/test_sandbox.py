@@ -73,7 +73,8 @@ def test_the_relay_of_the_sandbox_is_nothing_that_a_command_left_running(nanocod
 )
 def test_a_command_that_misses_the_network_is_told_how_a_host_is_allowed(nanocoder, command):
     result = call(nanocoder, command)
-    assert "[this ran in a sandbox (bwrap), which has no network: call again" in result["output"]
+    told = "[this ran in a sandbox (bwrap), which has no network but to servers of this session: "
+    assert f"{told}call again" in result["output"]
     assert (
         "or the user allows it by `hosts` or `network` in [plugins.sandbox-bwrap]"
         in result["output"]

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import sys
 import textwrap
 import time
 from pathlib import Path
@@ -301,6 +302,14 @@ def test_a_program_in_the_home_is_taken_where_no_other_has_its_name(
     tool = program(tmp_path, """printf '{"output": "system"}\n'""", name="acme-sh")
     result = called(tool, workspace, {"text": "hey"})
     assert result.output == ("home" if only_there else "system"), result
+
+
+def test_a_program_may_be_a_link_in_the_folder_of_the_interpreter(tmp_path, workspace, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.defpath}")
+    tool = program(tmp_path, """print('{"output": "linked"}')""", name="python3", end="py")
+    result = called(tool, workspace, {"text": "hey"})
+    assert result.output == "linked", result
 
 
 @pytest.mark.parametrize(

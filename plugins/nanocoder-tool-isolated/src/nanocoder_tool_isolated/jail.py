@@ -112,7 +112,9 @@ def _programs(
     limits: Settings,
 ) -> Iterator[str]:
     """Yield the options that mount programs, and hide credentials and sockets among them."""
-    programs = [*_interpreter(), *map(str, visible)]
+    ours = _interpreter()
+    # What is below them may be a link, on which nothing can be mounted.
+    programs = [*ours, *(each for each in map(str, visible) if not _is_below(each, ours))]
     real = list(map(os.path.realpath, programs))
     empty = [str(Path.home()), *(() if "fs.read" in capabilities else (str(session.cwd),))]
     in_sight = [*real, *((str(session.cwd),) if "fs.read" in capabilities else ())]
