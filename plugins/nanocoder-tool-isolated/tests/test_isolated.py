@@ -305,7 +305,9 @@ def test_a_program_in_the_home_is_taken_where_no_other_has_its_name(
 
 
 def test_a_program_may_be_a_link_in_the_folder_of_the_interpreter(tmp_path, workspace, monkeypatch):
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.defpath}")
     tool = program(tmp_path, """print('{"output": "linked"}')""", name="python3", end="py")
     result = called(tool, workspace, {"text": "hey"})
