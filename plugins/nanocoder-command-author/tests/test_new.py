@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from nanocoder import UsageError
 from nanocoder_command_author.new import TEMPLATES, make_package, words_of
+from nanocoder_kit_process.capabilities import read_manifest, scan
 
 KINDS = sorted(path.name for path in TEMPLATES.iterdir())
 
@@ -149,6 +150,11 @@ def test_a_tool_that_is_one_file_becomes_a_package(nanocoder) -> None:
     module = folder / "src/nanocoder_tool_acme/__init__.py"
     assert module.read_bytes() == (nanocoder.cwd / "acme.py").read_bytes()
     assert "example" not in (folder / "README.md").read_text()
+    declared = read_manifest(module.parent)
+    assert declared is not None
+    uses = [use.capability for use in scan(module.parent)]
+    assert uses
+    assert all(use in declared.capabilities for use in uses)
     tests = outcome_of_its_tests(folder)
     assert tests.returncode == 0, tests.stdout + tests.stderr
 

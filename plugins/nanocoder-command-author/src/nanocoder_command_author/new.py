@@ -1,6 +1,7 @@
 """`nanocoder plugins new`: a package whose tests pass at once."""
 
 import ast
+import json
 import os
 import re
 import shlex
@@ -13,6 +14,7 @@ from pathlib import Path
 from string import Template
 
 from nanocoder import Host, UsageError, __version__
+from nanocoder_kit_process.capabilities import scan
 
 TEMPLATES = Path(__file__).resolve().parent / "template"
 SUFFIX = ".template"
@@ -143,8 +145,17 @@ def _around(code: str, words: dict[str, str], files: Mapping[str, str]) -> dict[
         "pyproject.toml": files["pyproject.toml"],
         CONTRACT: files[CONTRACT],
         f"{source}/__init__.py": text,
+        f"{source}/nanocoder-plugin.toml": _manifest(text),
         f"{source}/py.typed": "",
     }
+
+
+def _manifest(text: str) -> str:
+    """Return the declaration of the capabilities that the code *text* uses."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "code.py").write_text(text, encoding="utf-8")
+        used = sorted({use.capability for use in scan(Path(folder))})
+    return f"api = 1\ncapabilities = {json.dumps(used)}\n"
 
 
 def _tools_of(module: ast.Module) -> Iterator[str]:
