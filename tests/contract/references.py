@@ -17,7 +17,7 @@ from nanocoder.config import TABLES, CoreSettings
 from nanocoder_config import keys_of, variable_of
 
 FOLDER = repository.ROOT / "docs/reference"
-SHARED_BY = 5
+SHARED_BY = 8
 """An option that so many commands have with the same words is described once."""
 TYPES: Mapping[Any, str] = {
     bool: "true or false",
@@ -85,9 +85,12 @@ def _command_lines() -> Iterator[str]:
     every = commands()
     ordered = [*COMMANDS, *(name for name in every if name not in COMMANDS)]
     leaves = [name for name in ordered if not any(other.startswith(f"{name} ") for other in every)]
-    counts = Counter(_row(one) for name in leaves for one in every[name].arguments)
-    often = (row for row, count in counts.items() if count >= SHARED_BY and row.startswith("- `-"))
-    shared = list(dict.fromkeys([*map(_row, BEFORE_A_COMMAND), *often]))
+    options = [one for name in leaves for one in every[name].arguments if one.names[0][0] == "-"]
+    counts = Counter(map(_row, options))
+    often = [one for one in options if counts[_row(one)] >= SHARED_BY]
+    # An option with a second meaning elsewhere is explained there.
+    by_name = {one.names[-1]: _row(one) for one in [*often[::-1], *BEFORE_A_COMMAND]}
+    shared = list(dict.fromkeys(by_name[one.names[-1]] for one in [*BEFORE_A_COMMAND, *often]))
     yield "### Shared options\n"
     yield "The line below a heading names those of a command behind *Also*.\n"
     yield from _list(shared)

@@ -96,11 +96,11 @@ class FileRules(PathFilter):
         if not self._writing:
             return {}
         prefix = f"{folder}/" if folder else ""
-        found = {}
+        reasons = {}
         for name in self._written.among(names):
             if text := self._fitting(self._writing, unescape_path(prefix + name)):
-                found[name] = f"the rule {text!r} forbids it"
-        return found
+                reasons[name] = f"the rule {text!r} forbids it"
+        return reasons
 
     def outside(self) -> Iterable[str]:
         """Return the paths that rules with an absolute pattern are about, as far as they exist."""

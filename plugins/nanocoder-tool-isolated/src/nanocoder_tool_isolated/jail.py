@@ -113,7 +113,7 @@ def _programs(
 ) -> Iterator[str]:
     """Yield the options that mount programs, and hide credentials and sockets among them."""
     ours = _interpreter()
-    # What is below them may be a link, on which nothing can be mounted.
+    # Their contents are there already, and nothing can be mounted on a link among them.
     programs = [*ours, *(each for each in map(str, visible) if not _is_below(each, ours))]
     real = list(map(os.path.realpath, programs))
     empty = [str(Path.home()), *(() if "fs.read" in capabilities else (str(session.cwd),))]
