@@ -53,6 +53,15 @@ def test_commands_run_inside(nanocoder, tmp_path, sandbox):
     assert result["metadata"]["ended"] == []
 
 
+def test_a_rule_is_not_taken_for_the_folder_of_temporary_files(nanocoder, tmp_path):
+    (tmp_path / "ws/secrets").mkdir()
+    rule = '[plugins.policy-rules]\ndeny = ["write_file(secrets/**)"]'
+    result = call(nanocoder, "echo x > secrets/a", f'sandbox = "landlock"\n{rule}')
+    assert "Permission denied" in result["output"]
+    assert "a rule keeps from being changed" in result["output"]
+    assert "$TMPDIR" not in result["output"]
+
+
 def test_what_a_command_leaves_running_is_named(nanocoder):
     command = "sleep 600 & (sleep 500 >/dev/null 2>&1 &); sleep 0.5; echo hi; exit 4"
     data = call(nanocoder, command, 'sandbox = "landlock"')["data"]

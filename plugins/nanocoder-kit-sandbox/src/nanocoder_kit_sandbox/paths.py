@@ -138,5 +138,5 @@ class PathRules:
             raise OSError(errno.EROFS, "")
         if (place := self.git.find(path)) and place[1] in UNDER_WAY:
             self._note(f"{NOT_GIT}{path.removeprefix(f'{self._root}/')} {NO_REBASE}")
-        if path.startswith(_TMP):
+        if path.startswith(_TMP) and not path.startswith(f"{self._root}/"):
             self._note(NO_TMP + path)
