@@ -86,7 +86,8 @@ RULE = "the rule 'write_file(data/**)' forbids it"
 def test_a_command_that_no_sandbox_holds_asks_by_its_words(judge, command):
     where = {"deny": ["write_file(data/**)"], "mode": "auto"}
     asked = judge("bash", {"command": command}, **where)
-    assert (str(asked.decision), RULE in asked.reason) == ("ask", True)
+    assert str(asked.decision) == "ask"
+    assert f"{RULE}, and no sandbox keeps the command from" in asked.reason
     outside = {"command": command, "access": "outside", "reason": "why"}
     assert RULE in judge("bash", outside, sandbox="bwrap", allow=["bash"], **where).reason
     held = judge("bash", {"command": command}, sandbox="bwrap", **where)

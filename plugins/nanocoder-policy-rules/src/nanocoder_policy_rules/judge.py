@@ -128,8 +128,9 @@ def _ask_about_unchangeable(context: CallContext) -> Verdict | None:
     if not context.started or context.is_held or only_reads(context):
         return None
     for path in context.operands:
-        if path.is_inside and (reason := context.session.readable.why_read_only(path.path)):
-            return Verdict(Decision.ASK, reason, reason, f"{_TABLE}.deny")
+        if path.is_inside and (why := context.session.readable.why_read_only(path.path)):
+            reason = f"{why}, and no sandbox keeps the command from {path.path!r}"
+            return Verdict(Decision.ASK, reason, why, f"{_TABLE}.deny")
     return None
 
 
