@@ -94,6 +94,8 @@ def test_an_approval_for_once_grants_nothing(tmp_path):
         ("a", {"scope": "user", "lasts_s": -1.0}),
         ("a", {"scope": "session", "uses": -1}),
         ("a", {"scope": "session", "uses": "two"}),
+        ("a", {"scope": "session", "lasts_s": 1.0}),
+        ("a", {"scope": "project", "uses": 2}),
         ("a", {"scope": "user", "lasts_s": float("nan")}),
         ("a", {"scope": "user", "lasts_s": "a day"}),
         ("a", {"scope": ["user"]}),

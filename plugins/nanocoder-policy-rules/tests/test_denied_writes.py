@@ -21,6 +21,9 @@ KEPT = {
     "{one,two}.py": ("one.py", "a/two.py"),
     "/data/**": ("data",),
     "./a": ("a",),
+    "{src/gen/a,package.json}": ("src/gen/a", "package.json"),
+    "{src,rel/conf}/**": ("src", "rel/conf"),
+    "src/g*/*": ("src/gen", "src/g"),
 }
 FREE = {
     "secrets/**": ("a/secrets", "secret", "secrets.py"),
@@ -31,6 +34,9 @@ FREE = {
     "{one,two}.py": ("three.py",),
     "/data/**": ("a/data",),
     "./a": ("b/a",),
+    "{src/gen/a,package.json}": ("a", "src/a"),
+    "{src,rel/conf}/**": ("rel", "conf"),
+    "src/g*/*": ("gen", "src/a"),
 }
 
 
@@ -77,6 +83,28 @@ def test_an_absolute_pattern_is_about_the_workspace_and_its_copies(tmp_path, too
     for each in (session, copy):
         filter_ = nanocoder_readable(tools, each, rules)
         assert filter_.read_only("", ["data", "b"]).keys() == {"data"}
+
+
+@pytest.mark.parametrize("tool", ["read_file", "write_file"])
+def test_a_pattern_for_a_folder_above_the_workspace_is_about_all_of_it(tmp_path, tools, tool):
+    workspace = tmp_path / "ws"
+    for pattern in (f"{tmp_path}/**", f"{workspace}/**"):
+        rules = Settings(deny=(f"{tool}({pattern})",))
+        filter_ = nanocoder_readable(tools, SessionInfo("s", workspace), rules)
+        if tool == "write_file":
+            assert filter_.read_only("a", ["b"]).keys() == {"b"}
+        else:
+            assert "b" in filter_.suspects("a", ["b"])
+            assert filter_.refuses("a/b")
+
+
+@pytest.mark.parametrize("path", ["rel/conf/c", "package.json", "x.lock"])
+def test_each_of_several_patterns_in_braces_keeps_files_from_being_read(tmp_path, tools, path):
+    rules = Settings(deny=("read_file({rel/conf/c,package.json,deep/k*,*.lock})",))
+    filter_ = nanocoder_readable(tools, SessionInfo("s", tmp_path), rules)
+    folder, _, name = path.rpartition("/")
+    assert name in filter_.suspects(folder, [name])
+    assert filter_.refuses(path)
 
 
 RULE = "the rule 'write_file(data/**)' forbids it"

@@ -58,16 +58,17 @@ class FileRules(PathFilter):
         denying = [*about_readers(settings.rules_that("deny"))]
         asking = [*about_readers(settings.rules_that("ask"))]
         self._absolute = [rule.pattern for rule in (*denying, *asking) if rule.is_absolute]
-        self._denying = [guard for rule in denying for guard in _guards(rule)]
-        self._asking = [guard for rule in asking for guard in _guards(rule)]
-        guards = (*self._denying, *self._asking)
-        self._candidates = Candidates((*settings.all_secrets, *(guard.name for guard in guards)))
-        writing = _rules_about(_changes_paths, session, tools, settings.rules_that("deny"))
-        self._writing = [guard for rule in writing for guard in _guards(_with_folder(rule))]
-        self._written = Candidates(guard.name for guard in self._writing)
         # The rules for the original places also hold for the copy that a sub-agent works in.
         roots = [os.path.normpath(root) for root in (session.cwd, *session.origins)]
         self._roots = [paths.fold_path(f"{root}/".replace("//", "/")) for root in roots]
+        self._denying = [guard for rule in denying for guard in _guards(rule, self._roots)]
+        self._asking = [guard for rule in asking for guard in _guards(rule, self._roots)]
+        guards = (*self._denying, *self._asking)
+        self._candidates = Candidates((*settings.all_secrets, *(guard.name for guard in guards)))
+        writing = _rules_about(_changes_paths, session, tools, settings.rules_that("deny"))
+        folders = map(_with_folder, writing)
+        self._writing = [guard for rule in folders for guard in _guards(rule, self._roots)]
+        self._written = Candidates(guard.name for guard in self._writing)
 
     def refuses(self, path: str) -> str:
         """Name the secret, the rule that denies, or the file that leaves *path* out."""
@@ -195,19 +196,21 @@ def _rules_about(
 
 def _with_folder(rule: Rule) -> Rule:
     """Return the rule for a whole folder where it is about whatever is in it: also what is new."""
-    folder = rule.pattern.rstrip("/*")
-    if rule.pattern.endswith("/*") and folder.strip(".~"):
+    folder = rule.pattern.removesuffix("/*")
+    if folder != rule.pattern and folder.strip("./~*"):
         return evolve(rule, pattern=f"{folder}/**")
     return rule
 
 
-def _guards(rule: Rule) -> Iterator[Guard]:
+def _guards(rule: Rule, roots: Sequence[str]) -> Iterator[Guard]:
     expanded = os.path.expanduser(rule.pattern)
-    for pattern in paths.globs(expanded) if rule.is_absolute else (rule.pattern,):
+    globs = paths.globs(expanded) if rule.is_absolute else (rule.pattern,)
+    for pattern in (single for each in globs for single in expand_braces(each)):
         # A refused folder is refused with everything below it, so the folder is enough.
         folder = rules.normalise(pattern)
         while folder.endswith("/**"):
             folder = folder.removesuffix("/**")
-        name = folder.rpartition("/")[2]
-        is_any = "**" in name or not name
-        yield Guard(rule.text, rules.glob(pattern), rule.is_absolute, "*" if is_any else name)
+        name, glob = folder.rpartition("/")[2], rules.glob(pattern)
+        is_all = rule.is_absolute and any(glob.fullmatch(f"{root}x") for root in roots)
+        is_any = "**" in name or not name or is_all
+        yield Guard(rule.text, glob, rule.is_absolute, "*" if is_any else name)

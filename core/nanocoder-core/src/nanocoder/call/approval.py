@@ -227,7 +227,7 @@ class Approvals:
             raise Denied(f"denied: {problem}")
         if not answer.approved:
             raise Denied(f"denied by the user: {answer.reason}".removesuffix(": "))
-        is_offered = bool(verdict.grants) and answer.scope in SCOPES and answer.lasts_s >= 0
+        is_offered = verdict.grants and answer.scope in _scopes(answer) and answer.lasts_s >= 0
         # Rules are for the original call; the policy has not judged the edited one.
         if answer.scope and (answer.arguments is not None or answer.uses < 0 or not is_offered):
             raise Denied(f"denied: consent for the scope {answer.scope!r} was not offered")
@@ -353,6 +353,11 @@ def _answer_early(group: Sequence[tuple[CallState, ApprovalRequest]], answer: An
     for later, request in group:
         if request.id in by_id:
             later.early = request, by_id[request.id]
+
+
+def _scopes(answer: ApprovalAnswer) -> tuple[str, ...]:
+    """Return the scopes that an answer may have: only a session counts uses, and it has no end."""
+    return SCOPES[1:] if answer.lasts_s else SCOPES[:1] if answer.uses else SCOPES
 
 
 def _refuse_denied(verdict: Verdict) -> None:
