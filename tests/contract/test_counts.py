@@ -79,4 +79,5 @@ def test_a_turn_takes_no_more_late_than_early(requests: list[Counts]) -> None:
         between(requests[turns], requests[turns + TURNS], TURNS) for turns in (TURNS, 3 * TURNS)
     )
     assert late["functions"] <= early["functions"] * GROWTH
+    assert late["hand-overs"] < early["hand-overs"] + 1
     assert late["texts searched"] <= TEXTS_OF_A_LATE_CALL

@@ -2,9 +2,13 @@
 
 import os
 import socket
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from nanocoder import SessionInfo
 from nanocoder_kit_sandbox import listening_sockets, readable_in_empty_places
+from nanocoder_kit_sandbox.sandbox_files import SandboxFiles
 from sandboxed_place import below_tmp  # noqa: F401
 
 
@@ -55,3 +59,21 @@ def test_sockets_are_hidden_where_they_are_shown(below_tmp):  # noqa: F811
         assert name not in listening_sockets()  # a sandbox has a /tmp of its own
         assert name in listening_sockets(visible=[str(below_tmp)])
         assert name not in listening_sockets([str(below_tmp)], visible=[str(below_tmp)])
+
+
+def test_commands_that_start_at_once_hide_a_file_by_one_mask(tmp_path):
+    files = SandboxFiles(SessionInfo("s", tmp_path), lambda: None)
+    secrets = [tmp_path / f"secret-{number}" for number in range(100)]
+    for number, secret in enumerate(secrets):
+        secret.write_bytes(bytes(number))
+    barrier = threading.Barrier(4)
+
+    def masks():
+        barrier.wait()
+        return [(mask, mask.stat().st_mtime_ns) for mask in map(files.mask, map(str, secrets))]
+
+    with ThreadPoolExecutor(4) as pool:
+        first, *others = [task.result() for task in [pool.submit(masks) for _ in range(4)]]
+    files.close()
+    assert [first] * 3 == others
+    assert [written for _, written in first] == [each.stat().st_mtime_ns for each in secrets]

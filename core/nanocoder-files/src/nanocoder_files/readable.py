@@ -132,7 +132,8 @@ class Readable:
         """Return the reason why no command may change *path*, or a directory above it, or ""."""
         names, filters = path.split("/"), self.now().filters
         places = [("/".join(names[:end]), [name]) for end, name in enumerate(names)]
-        return next((w for at in places for _, f in filters for w in f.read_only(*at).values()), "")
+        answers = [each.read_only(*place) for place in places for _, each in filters]
+        return next((why for answer in answers for why in answer.values()), "")
 
     def outside(self) -> list[str]:
         """Return the absolute paths outside that commands may not read."""

@@ -35,7 +35,7 @@ class Limits(NamedTuple):
 
 
 class ProcessTag(NamedTuple):
-    """ProcessTag number *serial* of the process *owner*, which started at *born*."""
+    """The tag number *serial* of the process *owner*, which started at *born*."""
 
     owner: int
     born: int

@@ -60,7 +60,7 @@ class ProcessTree:
     """
 
     def __init__(self, tag: ProcessTag, leader: int, *, is_led: bool = True) -> None:
-        """ProcessTag *leader*, the ancestor of all others."""
+        """Tag *leader*, the ancestor of all others."""
         tags.put_on(tag, leader)
         self.leader = leader if is_led else -1
         self._tag = tag

@@ -91,9 +91,8 @@ def _end(leader: int) -> None:
             if not _has_descendants(leader):
                 return
             if number == signal.SIGKILL:
-                _send(
-                    leader, number
-                )  # for processes that started, or lost their parent, since the last time
+                # Processes may have started, or lost their parent, since the last time.
+                _send(leader, number)
             time.sleep(0.02)
 
 

@@ -31,7 +31,7 @@ OPTIONS: Final = {
     MountAccess.WRITE: ("--bind",),
     MountAccess.READ: ("--ro-bind",),
     MountAccess.NOTHING: ("--perms", "0000", "--tmpfs"),
-    MountAccess.NAMED: ("--perms", "0111", "--tmpfs"),
+    MountAccess.PASSABLE: ("--perms", "0111", "--tmpfs"),
 }
 _TRY_S: Final = 10.0
 

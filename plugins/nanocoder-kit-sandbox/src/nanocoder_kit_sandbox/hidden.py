@@ -124,7 +124,7 @@ def _folders(path: str) -> Iterator[str]:
 def _settings_of_git() -> Iterator[str]:
     home = str(Path.home())
     if home.startswith(_BELOW_EMPTY):
-        for path in map(f"{home}/".__add__, _OF_GIT):
+        for path in [f"{home}/{name}" for name in _OF_GIT]:
             if _is_ours(path):
                 yield os.path.realpath(path)
 

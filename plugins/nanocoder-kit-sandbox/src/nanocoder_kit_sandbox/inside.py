@@ -233,7 +233,7 @@ class Inside:
                 yield self.hidden(real)
                 continue
             # Git fails where it cannot look whether a file is still there.
-            yield Mount(MountAccess.NAMED, real)
+            yield Mount(MountAccess.PASSABLE, real)
             yield from (self.hidden(f"{self._root}/{name}") for name in sorted(tracked))
         yield from map(self.hidden, names.objects)
 

@@ -11,13 +11,13 @@ class MountAccess(enum.Enum):
     WRITE = "write"
     READ = "read"
     NOTHING = "nothing"
-    NAMED = "named"
+    PASSABLE = "passable"
 
 
 class Mount(NamedTuple):
     """At *path*, programs inside see *source*; without one, an empty folder.
 
-    One of NAMED can be gone through, to what other mounts show in it.
+    A folder that is PASSABLE cannot be listed, but leads to what other mounts show in it.
     """
 
     access: MountAccess

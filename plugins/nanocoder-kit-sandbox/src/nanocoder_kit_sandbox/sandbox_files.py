@@ -38,9 +38,9 @@ def unavailable(name: str, why: str) -> ToolError:
 class SandboxFiles:
     """The files of one session's sandbox, in a folder of its own in *base*.
 
-    *lock* is held by all that runs inside, *git* is a folder for
-    what programs see of a repository, *layers* one for throw-away layers. *look* is called now and
-    then while something runs inside, and when nothing does any more.
+    *lock* is held by all that runs inside. *git* is a folder for what programs see of a repository,
+    *layers* one for throw-away layers. *look* is called now and then while something runs inside,
+    and when nothing does any more.
     Raises: ToolError (sandbox_unavailable) where they cannot be made.
     """
 
@@ -82,9 +82,12 @@ class SandboxFiles:
         size, written_ns, mode = facts.st_size, facts.st_mtime_ns, facts.st_mode & 0o111
         mask = self._masks / f"{size}-{written_ns}-{mode}"
         if not mask.exists():
-            with open(mask, "xb", opener=partial(os.open, mode=mode)) as file:
+            # Another thread may make the same one: each is complete when it gets the name.
+            draft = mask.with_name(f"{mask.name}-{threading.get_ident()}")
+            with open(draft, "xb", opener=partial(os.open, mode=mode)) as file:
                 file.truncate(size)
-            os.utime(mask, ns=(written_ns, written_ns))
+            os.utime(draft, ns=(written_ns, written_ns))
+            draft.replace(mask)
         return mask
 
     def expect_start(self) -> None:

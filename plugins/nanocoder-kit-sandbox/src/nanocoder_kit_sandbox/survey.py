@@ -33,9 +33,9 @@ class Surveyed(NamedTuple):
     *closed* are those of *protected* that are folders which cannot be looked into. *targets* are
     what links with protected names, and git's hooks, lead to: as protected, but not by their names.
     *programs* are those of *protected* that an installation makes, *sockets* are of any program.
-    *objects* are files of git, absolute, with what was added of *secret* ones, and *tracked* are
-    those of these that git has in its index.
-    *by_rule* are those of *protected* that only a rule keeps as they are, each with the reason.
+    *tracked* are the entries of *secret* files in git's index, *objects* git's files with their
+    contents, absolute. *by_rule* are those of *protected* that only a rule keeps as they are, with
+    the reasons.
     """
 
     protected: tuple[str, ...]

@@ -55,7 +55,7 @@ def targets_of(
     folders = [f"{root}/{path}" for path in protected if not is_program(path)]
     if repository is not None:
         folders.append(f"{repository.common}/{HOOKS}")
-    named = [*folders, *map(f"{root}/".__add__, others)]
+    named = [*folders, *[f"{root}/{path}" for path in others]]
     links = [path for path in named if os.path.islink(path)]
     links += [each.path for folder in folders for each in listed(folder) if each.is_symlink()]
     return list(_within(root, links))

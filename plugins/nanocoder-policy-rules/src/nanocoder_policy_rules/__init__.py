@@ -134,7 +134,7 @@ def nanocoder_before_request(
 @hookimpl(events=["call.approved"])
 def nanocoder_event(event: Event, session: SessionInfo) -> None:
     """Save the rules that a person granted for a project or for all of them."""
-    if event.data["scope"] in {"project", "user"} and not event.data.get("uses"):
+    if event.data["scope"] in {"project", "user"}:
         from nanocoder_policy_rules.grant_file import save
         from nanocoder_policy_rules.grants import holds_for_session_only
 

@@ -145,7 +145,7 @@ class Bubblewrap:
         for folder in long_outputs(self._session):
             above = next((path for path in self._apart if folder.startswith(f"{path}/")), "")
             if above:
-                yield from mount_options([Mount(MountAccess.NAMED, above)])
+                yield from mount_options([Mount(MountAccess.PASSABLE, above)])
             yield from ("--ro-bind", folder, folder)
 
     def _all_variables(self, *, is_read_only: bool) -> dict[str, str]:

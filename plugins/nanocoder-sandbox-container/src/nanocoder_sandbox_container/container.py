@@ -106,7 +106,7 @@ def _options(mounts: Iterable[Mount]) -> Iterator[str]:
     for mount in mounts:
         if mount.access is MountAccess.NOTHING:
             yield from ("--tmpfs", f"{mount.path}:ro,mode=000")
-        elif mount.access is MountAccess.NAMED:
+        elif mount.access is MountAccess.PASSABLE:
             yield from ("--tmpfs", f"{mount.path}:mode=111")
         else:
             end = ":ro" if mount.access is MountAccess.READ else ""

@@ -35,6 +35,7 @@ Answering = Generator[Emitted, None, ApprovalAnswer]
 SCOPES = ("session", "project", "user")
 """Scopes of the rules that a person grants; the policy that offered them stores the last two."""
 CONSENT = ("always", "scope", "lasts_s", "uses")
+"""Fields of an answer about later calls; the event of an approval repeats them."""
 FOREVER = 1_000_000_000
 """More calls than a session makes: an approval for so many holds until its end."""
 MAX_QUESTIONS = 10

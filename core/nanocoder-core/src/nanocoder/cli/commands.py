@@ -144,7 +144,7 @@ Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 approval needed and no
 4 model unavailable, 5 turn or budget limit, 6 denied by policy (call), 130 interrupted."""
 
 DEFAULTS: Final = {**dict.fromkeys(("model", "resume", "plugin_set"), ""), "cwd": "."}
-"""Defaults of the options that may stand before a command; the others' is None."""
+"""Defaults of the options that may stand before a command; an option not listed has None."""
 
 
 def build(commands: Commands = COMMANDS, note: Note = lambda *_: None) -> Parser:

@@ -232,7 +232,7 @@ class Session(Runtime, AbstractContextManager["Session"]):
             self._effects[event.call_id] = event.data.get("effects", ())
         # Dropped at a call's last event, so that a long session does not grow.
         find = self._effects.pop if event.kind == "call.returned" else self._effects.get
-        return {event.kind, *map(f"{event.kind}:".__add__, find(event.call_id, ()))}
+        return {event.kind, *[f"{event.kind}:{effect}" for effect in find(event.call_id, ())]}
 
     def _due(self, event: Event) -> list[Event]:
         """Return the events due after *event*; neighbouring pieces of one kind are joined."""
