@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import FrameType
 from unittest import mock
 
 PROGRAM = ["/bin/true"]
@@ -33,7 +34,8 @@ def quickest(
 def steps_of(prepare: Callable[[], object]) -> int:
     """Return how many functions of Python *prepare* calls, the third time.
 
-    The machine counts as one where no program listens: each socket takes a few steps more.
+    The machine counts as one where no program listens: each socket takes a few steps more. So does
+    each folder above the workspace while its path is resolved: posixpath's functions do not count.
     """
     with mock.patch("nanocoder_kit_sandbox.hidden._socket_names", return_value=set()):
         return _third_time(prepare)
@@ -44,9 +46,9 @@ def _third_time(prepare: Callable[[], object]) -> int:
         prepare()
     calls = 0
 
-    def note(_frame: object, event: str, _argument: object) -> None:
+    def note(frame: FrameType, event: str, _argument: object) -> None:
         nonlocal calls
-        calls += event == "call"
+        calls += event == "call" and frame.f_globals.get("__name__") != "posixpath"
 
     sys.setprofile(note)
     try:

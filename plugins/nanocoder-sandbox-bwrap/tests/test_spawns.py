@@ -78,7 +78,7 @@ SHELLS = 2
 """One opens the filter of calls; one sets the limits, and names what is left running."""
 MOUNTS = 30
 """So many options that show a place; bubblewrap reads the table of all mounts for nearly each."""
-STEPS = 1_300
+STEPS = 1_150
 """So many functions of Python prepare a command in a folder that did not change."""
 
 
