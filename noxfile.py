@@ -66,7 +66,7 @@ def lint(session: nox.Session) -> None:
 def types(session: nox.Session) -> None:
     """Check the types of every package, strictly."""
     sync(session)
-    sources = [str(package.source) for package in repository.packages()]
+    sources = [str(source) for package in repository.packages() for source in package.sources]
     session.log("mypy noxfile.py and the sources of %d packages", len(sources))
     session.run("mypy", "noxfile.py", *sources, log=False)
 
@@ -165,7 +165,7 @@ def plugin(session: nox.Session, name: str) -> None:
     package = next(package for package in repository.packages() if package.name == name)
     sync(session)
     session.run("ruff", "check", str(package.folder))
-    session.run("mypy", str(package.source))
+    session.run("mypy", *map(str, package.sources))
     session.run("pytest", "-q", str(package.folder), *session.posargs)
 
 

@@ -141,10 +141,11 @@ def judge_all(
 def default_plugins() -> nanocoder.Plugins:
     """Return the plugins of the default set: a checkout has examples, which judge calls, too."""
     needed = requires("nanocoder-set-default") or ()
-    own = {re.split(r"[^\w-]", each)[0].removeprefix("nanocoder-") for each in needed}
+    own = {re.split(r"[^\w-]", each)[0] for each in needed}
     plugins = nanocoder.Plugins.installed()
-    for name in plugins.entries.keys() - own:
-        plugins.remove(name)
+    for name, entry in list(plugins.entries.items()):
+        if entry.distribution not in own:
+            plugins.remove(name)
     return plugins
 
 

@@ -22,7 +22,7 @@ def page() -> str:
     """Return the sentences as Markdown, a section for each package."""
     lines = []
     for package in repository.packages():
-        sentences = list(package_sentences(package.source))
+        sentences = [line for each in package.sources for line in package_sentences(each)]
         if sentences:
             lines += [f"## {package.name}", "", *sentences, ""]
     return "\n".join(lines)

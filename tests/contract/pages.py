@@ -95,7 +95,8 @@ def _styles() -> dict[str, str]:
 def plugin_table() -> str:
     """Return the list of first-party plugins."""
     rows = [
-        f"- [{plugin.name}](../../{plugin.label}/): {_purpose(plugin)}" for plugin in _by_kind()
+        f"- [{package.name}](../../{package.label}/){_members(package)}: {_purpose(package)}"
+        for package in _by_kind()
     ]
     return "\n".join([TABLE_START, *rows, TABLE_END])
 
@@ -104,6 +105,11 @@ def _by_kind() -> list[Package]:
     return sorted(
         repository.plugins(), key=lambda plugin: (repository.KINDS.index(plugin.kind), plugin.name)
     )
+
+
+def _members(package: Package) -> str:
+    names = [f"`{name}`" for name in package.entry_points]
+    return f" ({', '.join(names)})" if len(names) > 1 else ""
 
 
 def _purpose(plugin: Package) -> str:
@@ -134,15 +140,16 @@ def packages_list() -> str:
 
 
 def _offers(package: Package) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    if not package.is_first_party or package.kind in repository.KINDS_WITHOUT_ENTRY_POINT:
+    if not package.is_first_party:
         return
-    description = import_and_describe(package.name, package.module)
-    if "error" in description:  # else the list would lose what the package offers
-        raise RuntimeError(f"{package.name}: {description['error']}; run `uv sync` first")
-    for what in LISTED_OFFERS:
-        yield from ((what, offer) for offer in description.get(what, ()))
-    resources = description.get("resources", ())
-    yield from (("resources", offer) for offer in resources if offer["name"] in RESOURCES)
+    for plugin, module in package.entry_points.items():
+        description = import_and_describe(plugin, module)
+        if "error" in description:  # else the list would lose what the package offers
+            raise RuntimeError(f"{plugin}: {description['error']}; run `uv sync` first")
+        for what in LISTED_OFFERS:
+            yield from ((what, offer) for offer in description.get(what, ()))
+        resources = description.get("resources", ())
+        yield from (("resources", offer) for offer in resources if offer["name"] in RESOURCES)
 
 
 def _hint(offer: Mapping[str, Any]) -> str:

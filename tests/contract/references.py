@@ -75,8 +75,8 @@ def sections() -> list[Section]:
 def commands() -> dict[str, Command[Any]]:
     """Return every command of the core and of our plugins by its name."""
     offers: list[Command[Any]] = []
-    for plugin in repository.plugins():
-        module = importlib.import_module(plugin.module)
+    for name in repository.entry_points().values():
+        module = importlib.import_module(name)
         offers += getattr(module, "nanocoder_commands", list)()
     return {**{command.name: command for command in offers}, **COMMANDS}
 

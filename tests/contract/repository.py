@@ -46,6 +46,26 @@ class Package:
         """The import name that the distribution's name asks for."""
         return "nanocoder" if self.name == "nanocoder-core" else self.name.replace("-", "_")
 
+    @cached_property
+    def entry_points(self) -> dict[str, str]:
+        """The modules of its plugins, by the plugins' names."""
+        return dict(self.project["project"].get("entry-points", {}).get("nanocoder", {}))
+
+    @cached_property
+    def sources(self) -> tuple[Path, ...]:
+        """The folders of its importable packages."""
+        return tuple(path.parent for path in sorted(self.folder.glob("src/*/__init__.py")))
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """The import names of its packages."""
+        return tuple(source.name for source in self.sources)
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Every Python file that is installed with it."""
+        return tuple(path for source in self.sources for path in sorted(source.rglob("*.py")))
+
     @property
     def kind(self) -> str:
         """What a first-party plugin is: the word behind `nanocoder-`."""
@@ -59,7 +79,7 @@ class Package:
 
     @property
     def source(self) -> Path:
-        """The folder of the importable package."""
+        """The folder of the importable package that has the distribution's name."""
         return self.folder / "src" / self.module
 
     @property
@@ -100,6 +120,11 @@ def plugins() -> tuple[Package, ...]:
     return tuple(package for package in packages() if package.is_first_party)
 
 
+def entry_points() -> dict[str, str]:
+    """The modules of all first-party plugins, by the plugins' names."""
+    return {name: module for each in plugins() for name, module in each.entry_points.items()}
+
+
 def published() -> tuple[Package, ...]:
     """The distributions that a release uploads: all but the examples."""
     return (*family(), *plugins())
@@ -117,7 +142,7 @@ def tracked() -> tuple[Path, ...]:
 def sources() -> Iterator[Path]:
     """Every Python file that is installed with one of our distributions."""
     for package in packages():
-        yield from sorted(package.source.rglob("*.py"))
+        yield from package.files
 
 
 def tests_with_programs() -> Iterator[Path]:

@@ -38,17 +38,17 @@ def sections() -> list[Section]:
 def providers() -> dict[str, type | None]:
     """Return the settings class of each provider's plugin; None where it has none."""
     classes: dict[str, type | None] = {}
-    for plugin in repository.plugins():
-        module = importlib.import_module(plugin.module)
+    for name, module_name in repository.entry_points().items():
+        module = importlib.import_module(module_name)
         if hasattr(module, "nanocoder_providers"):
             settings = getattr(module, "nanocoder_settings", None)
-            classes[plugin.name.removeprefix("nanocoder-")] = settings() if settings else None
+            classes[name] = settings() if settings else None
     return classes
 
 
 def tools() -> Sequence[Mapping[str, Any]]:
     """Return our tools as `nanocoder tools` prints them, for a person without a configuration."""
-    ours = {plugin.name.removeprefix("nanocoder-") for plugin in repository.plugins()}
+    ours = repository.entry_points().keys()
     with tempfile.TemporaryDirectory() as home:
         done = subprocess.run(
             [sys.executable, "-P", "-m", "nanocoder", "tools", "--output", "json"],

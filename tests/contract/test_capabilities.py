@@ -12,9 +12,9 @@ NEEDED = {"read": "fs.read", "write": "fs.write", "execute": "exec", "network": 
 def packages() -> list[Path]:
     """Return the folders of the packages of ours that are plugins."""
     return [
-        package.source
+        package.folder / "src" / module
         for package in repository.packages()
-        if "nanocoder" in package.project["project"].get("entry-points", {})
+        for module in package.entry_points.values()
     ]
 
 

@@ -16,9 +16,8 @@ from repository import Package
 
 def modules(package: Package) -> dict[str, Path]:
     """Return the files of *package* by the names that their modules have."""
-    root = package.source.parent
-    paths = sorted(package.source.rglob("*.py"))
-    names = {path: path.relative_to(root).with_suffix("").parts for path in paths}
+    root = package.folder / "src"
+    names = {path: path.relative_to(root).with_suffix("").parts for path in package.files}
     return {
         ".".join(name[:-1] if name[-1] == "__init__" else name): path
         for path, name in names.items()

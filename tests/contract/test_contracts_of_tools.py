@@ -130,7 +130,7 @@ def test_the_page_of_each_tool_says_its_risk_and_effects_as_the_code_has_them(to
 def error_classes(package) -> set[str]:
     """Return the identifiers of errors that the source of *package* raises itself."""
     classes = set()
-    for path in package.source.rglob("*.py"):
+    for path in package.files:
         for node in ast.walk(repository.tree(path)):
             if not isinstance(node, ast.keyword) or node.arg != "error_class":
                 continue

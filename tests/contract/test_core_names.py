@@ -13,7 +13,7 @@ from nanocoder import Plugins
 @pytest.fixture(scope="module")
 def named():
     """Return a pattern that finds the name of a tool or a plugin of this repository in a text."""
-    modules = {package.module for package in repository.plugins()}
+    modules = {module for package in repository.plugins() for module in package.modules}
     plugins = Plugins.installed()
     entries = {name for name, entry in plugins.entries.items() if entry.module in modules}
     tools = {tool.name for tool in plugins.tools().values() if tool.plugin in entries}

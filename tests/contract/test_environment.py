@@ -39,7 +39,7 @@ def test_each_package_is_found_as_by_its_pth_file_and_no_folder_is_searched(tmp_
     site = tmp_path / "lib/python3.11/site-packages"
     site.mkdir(parents=True)
     environment.write(tmp_path)
-    names = [package.module for package in repository.packages()]
+    names = [module for package in repository.packages() for module in package.modules]
     folders = [str(package.folder / "src") for package in repository.packages()]
 
     printed = start(site, PROGRAM, json.dumps(names), json.dumps(folders))

@@ -16,29 +16,28 @@ KIT_PAGE_WORDS = 250
 NAMED_FREELY = ("kit", "set")
 
 
-def entry_points(package: Package) -> dict[str, str]:
-    groups = package.project["project"].get("entry-points", {})
-    return dict(groups.get("nanocoder", {}))
-
-
 @PLUGINS
 def test_a_plugin_has_one_name_everywhere(package):
     kind = package.kind
     assert package.folder.name == package.name
     assert f"{package.name}-".startswith(f"nanocoder-{kind}-")
     assert kind in KINDS
-    assert [path.name for path in (package.folder / "src").iterdir()] == [package.module]
-    name = package.name.removeprefix("nanocoder-")
-    expected = {} if kind in KINDS_WITHOUT_ENTRY_POINT else {name: package.module}
-    assert entry_points(package) == expected
+    names = [package.name.removeprefix("nanocoder-")]
+    if len(package.entry_points) > 1:  # plugins of one subject, each of them a package
+        names = sorted(package.entry_points)
+        assert {name.split("-")[0] for name in names} <= {*KINDS}
+    modules = ["nanocoder_" + name.replace("-", "_") for name in names]
+    assert sorted(path.name for path in (package.folder / "src").iterdir()) == modules
+    has_plugins = kind not in KINDS_WITHOUT_ENTRY_POINT
+    expected = dict(zip(names, modules, strict=True)) if has_plugins else {}
+    assert package.entry_points == expected
 
 
 @PLUGINS
 def test_a_plugin_folder_has_what_every_plugin_folder_has(package):
     folder = package.folder
     assert (folder / "README.md").read_text(encoding="utf-8").startswith(f"# {package.name}\n")
-    assert (package.source / "py.typed").is_file()
-    assert (package.source / "__init__.py").is_file()
+    assert all((source / "py.typed").is_file() for source in package.sources)
     if package.kind != "set":
         assert list((folder / "tests").rglob("test_*.py")), "it has no tests"
     if package.kind not in KINDS_WITHOUT_ENTRY_POINT:
@@ -60,7 +59,8 @@ def test_a_plugin_says_what_it_is_and_is_built_like_the_others(package):
     assert project["requires-python"] == ">=3.11"
     assert project["description"].endswith(".")
     assert package.project["build-system"]["build-backend"] == "uv_build"
-    assert package.project["tool"]["uv"]["build-backend"]["module-name"] == package.module
+    built = package.project["tool"]["uv"]["build-backend"]["module-name"]
+    assert sorted([built] if isinstance(built, str) else built) == list(package.modules)
 
 
 def test_the_core_and_the_workspace_have_the_version_that_the_command_prints():
@@ -75,7 +75,8 @@ def test_the_core_and_the_workspace_have_the_version_that_the_command_prints():
 def mentions(package: Package) -> list[str]:
     """Return the files outside a plugin's folder that name its distribution or its module."""
     # The name of one plugin may be the beginning of another's.
-    name = re.compile(rf"\b{re.escape(package.name)}\b(?!-\w)|\b{package.module}\b")
+    modules = "|".join(package.modules)
+    name = re.compile(rf"\b{re.escape(package.name)}\b(?!-\w)|\b(?:{modules})\b")
     return [
         repository.shown(path)
         for path in repository.tracked()
@@ -86,7 +87,8 @@ def mentions(package: Package) -> list[str]:
 def is_named(package: Package, path: Path, name: re.Pattern[str]) -> bool:
     text = text_of(path)
     # Looking for plain text first is thirty times faster, and nearly always enough.
-    return (package.name in text or package.module in text) and bool(name.search(text))
+    is_likely = any(word in text for word in (package.name, *package.modules))
+    return is_likely and bool(name.search(text))
 
 
 @cache

@@ -12,11 +12,11 @@ ENOUGH = 2
 def implementers() -> dict[str, set[str]]:
     """Return by hook the plugins whose source implements it, as their functions say."""
     found: dict[str, set[str]] = defaultdict(set)
-    for package in repository.plugins():
-        for path in package.source.rglob("*.py"):
+    for source in (source for package in repository.plugins() for source in package.sources):
+        for path in source.rglob("*.py"):
             for node in ast.walk(repository.tree(path)):
                 if isinstance(node, ast.FunctionDef) and any(map(_marks, node.decorator_list)):
-                    found[node.name].add(package.name)
+                    found[node.name].add(source.name)
     return found
 
 

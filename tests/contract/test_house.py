@@ -33,7 +33,7 @@ def figures() -> dict[str, int]:
         "files of nanocoder": core.files,
         "modules directly below nanocoder": len(set(modules) - {"__init__", "__main__"}),
         "lines of the family without its test kit": sum(
-            house.measure(package.source).lines for package in family
+            house.measure(source).lines for package in family for source in package.sources
         ),
         "lines of call": components["call"].lines,
         "files of call": components["call"].files,

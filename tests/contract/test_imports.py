@@ -95,7 +95,7 @@ def is_allowed(package: Package, name: str, *, in_tests: bool) -> bool:
         return name == top
     if top == "nanocoder_testing":
         return in_tests or "nanocoder-testing" in declared(package)
-    if top == package.module or top in sys.stdlib_module_names:
+    if top in package.modules or top in sys.stdlib_module_names:
         return True
     if in_tests:
         return not top.startswith("nanocoder_") or top.startswith("nanocoder_kit_")
@@ -105,7 +105,7 @@ def is_allowed(package: Package, name: str, *, in_tests: bool) -> bool:
 @cache
 def owners(top: str) -> frozenset[str]:
     """Return the distributions that an import comes from; an editable one has no list of files."""
-    ours = {package.module: package.name for package in repository.packages()}
+    ours = {module: each.name for each in repository.packages() for module in each.modules}
     names = [ours[top]] if top in ours else packages_distributions().get(top, ())
     return frozenset(name.lower().replace("_", "-") for name in names)
 
@@ -146,9 +146,9 @@ def test_a_package_of_the_core_imports_only_what_it_declares(package):
     allowed = declared(package)
     foreign = [
         f"{repository.shown(path)}:{line}: {name}"
-        for path in sorted(package.source.rglob("*.py"))
+        for path in package.files
         for line, name in imported(path)
-        if (top := name.split(".")[0]) not in {package.module, *sys.stdlib_module_names}
+        if (top := name.split(".")[0]) not in {*package.modules, *sys.stdlib_module_names}
         and not allowed & owners(top)
     ]
     assert foreign == []
@@ -156,10 +156,10 @@ def test_a_package_of_the_core_imports_only_what_it_declares(package):
 
 def modules(package: Package) -> dict[str, Path]:
     """Return the file of each module by its name."""
-    files = sorted(package.source.rglob("*.py"))
-    parts = (path.relative_to(package.source.parent).with_suffix("").parts for path in files)
+    root = package.folder / "src"
+    parts = (path.relative_to(root).with_suffix("").parts for path in package.files)
     names = (".".join(part for part in name if part != "__init__") for name in parts)
-    named = zip(names, files, strict=True)
+    named = zip(names, package.files, strict=True)
     return {name: path for name, path in named if not name.endswith("__main__")}
 
 
@@ -169,7 +169,7 @@ def libraries_at_first(path: Path) -> list[str]:
     None of them is ours, so all of them are loaded before the first line of ours runs. What they
     need of the standard library is cheap and left out.
     """
-    ours = {package.module for package in repository.packages()}
+    ours = {module for package in repository.packages() for module in package.modules}
     names: dict[str, None] = {}
     for node in repository.tree(path).body:
         if isinstance(node, ast.Import):

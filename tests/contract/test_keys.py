@@ -13,8 +13,8 @@ PAGE = repository.ROOT / "docs/how-to/choose-a-model.md"
 
 def variables():
     """Return every environment variable that holds a key of one of our providers."""
-    for plugin in repository.plugins():
-        module = importlib.import_module(plugin.module)
+    for name in repository.entry_points().values():
+        module = importlib.import_module(name)
         for spec in getattr(module, "nanocoder_providers", list)():
             yield from spec.key_variables
 
@@ -34,8 +34,8 @@ def test_the_least_that_every_key_has_to_allow_is_said():
 
 def with_key_commands():
     """Yield each provider that has a default model and takes `key_command`, and its settings."""
-    for plugin in repository.plugins():
-        module = importlib.import_module(plugin.module)
+    for name in repository.entry_points().values():
+        module = importlib.import_module(name)
         specs = getattr(module, "nanocoder_providers", list)()
         settings = getattr(module, "nanocoder_settings", lambda: None)()
         names = {field.name for field in attrs.fields(settings)} if settings else set()

@@ -170,7 +170,7 @@ def test_the_page_of_errors_has_every_exception_with_its_identifier_and_exit_cod
 
 def identifiers(package):
     """Return the identifiers that a package's sources spell out."""
-    files = (path for path in package.source.rglob("*.py") if not EXAMPLES & set(path.parts))
+    files = (path for path in package.files if not EXAMPLES & set(path.parts))
     texts = (path.read_text(encoding="utf-8") for path in files)
     found = IDENTIFIER.findall("\n".join(texts))
     return {one for groups in found for one in groups if one}

@@ -40,6 +40,7 @@ def test_the_search_finds_every_way_to_call_them():
 
 def test_only_listed_modules_resolve_paths_by_themselves():
     listed = {entry["where"] for entry in repository.exceptions("resolving")}
-    found = set().union(*(resolving(package.source) for package in repository.packages()))
+    folders = [source for package in repository.packages() for source in package.sources]
+    found = set().union(*map(resolving, folders))
     assert found - listed == set(), "ask `SessionInfo.resolve` or the workspace, or give a reason"
     assert listed - found == set(), "an exception is no longer needed: drop it"

@@ -74,13 +74,14 @@ def loaded(home, *arguments):
 
 
 def plugins_of(kinds):
-    return {package.module for package in repository.plugins() if package.kind in kinds}
+    modules = [module for package in repository.plugins() for module in package.modules]
+    return {module for module in modules if module.split("_")[1] in kinds}
 
 
 def speaks_at_the_start(module):
     """Tell whether a plugin adds to the prompt, sees every event or changes each request."""
-    (package,) = (one for one in repository.plugins() if one.module == module)
-    text = "".join(file.read_text(encoding="utf-8") for file in package.source.rglob("*.py"))
+    files = [file for package in repository.plugins() for file in package.files]
+    text = "".join(file.read_text(encoding="utf-8") for file in files if module in file.parts)
     hooks = ("nanocoder_prompt", "nanocoder_event", "nanocoder_before_request")
     return any(f"def {hook}(" in text for hook in hooks)
 

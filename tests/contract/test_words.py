@@ -161,12 +161,9 @@ def test_a_docstring_names_the_thing_not_a_question(source, expected):
 
 
 def test_no_docstring_begins_with_a_question():
-    paths = [
-        path for package in repository.packages() for path in sorted(package.source.rglob("*.py"))
-    ]
     remaining = [
         f"{repository.shown(path)}:{line}"
-        for path in paths
+        for path in repository.sources()
         for line in question_docstrings(repository.tree(path))
     ]
     assert not remaining, "\n".join(remaining)
@@ -177,7 +174,7 @@ def test_names_and_sentences_are_plain_but_for_the_figures_that_are_listed():
     actual = Counter[str]()
     listing = dict[str, list[str]]()
     for package in repository.packages():
-        for path in sorted(package.source.rglob("*.py")):
+        for path in package.files:
             listing.setdefault(owner(package), []).extend(complaints(path))
     actual.update({name: len(lines) for name, lines in listing.items()})
     worse = {name: count for name, count in actual.items() if count > allowed.get(name, 0)}
@@ -202,7 +199,7 @@ def test_a_package_without_a_figure_has_no_vague_function_either():
         f"{repository.shown(path)}:{function}"
         for package in repository.packages()
         if owner(package) not in listed
-        for path in sorted(package.source.rglob("*.py"))
+        for path in package.files
         for function in vague_functions(repository.tree(path))
     ]
     assert not vague, "\n".join(vague)

@@ -8,6 +8,7 @@ import sys
 import sysconfig
 import tomllib
 import venv
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,18 +34,31 @@ class Place:
     def install(
         self, name: str, files: dict[str, str], plugin: str = "", requires: tuple[str, ...] = ()
     ) -> None:
-        module = name.replace("-", "_")
-        info = self.site / f"{module}-1.0.dist-info"
-        info.mkdir()
-        needed = "".join(f"Requires-Dist: {other}\n" for other in requires)
-        (info / "METADATA").write_text(f"Name: {name}\nVersion: 1.0\n{needed}")
-        if plugin:
-            (info / "entry_points.txt").write_text(f"[nanocoder]\n{plugin} = {module}\n")
         for path, text in files.items():
             (self.site / path).parent.mkdir(exist_ok=True)
             (self.site / path).write_text(text)
-        known = files or {f"{module_of(name)}/__init__.py": ""}
-        (info / "RECORD").write_text("".join(f"{path},,\n" for path in known))
+        points = {plugin: name.replace("-", "_")} if plugin else {}
+        self.describe(name, points, files, requires)
+
+    def describe(
+        self,
+        name: str,
+        plugins: Mapping[str, str],
+        files: Iterable[str],
+        requires: Iterable[str] = (),
+    ) -> None:
+        """Write the metadata of a distribution: *plugins* maps their names to their modules."""
+        info = self.info(name)
+        info.mkdir()
+        needed = "".join(f"Requires-Dist: {other}\n" for other in requires)
+        (info / "METADATA").write_text(f"Name: {name}\nVersion: 1.0\n{needed}")
+        if plugins:
+            points = "".join(f"{plugin} = {module}\n" for plugin, module in plugins.items())
+            (info / "entry_points.txt").write_text(f"[nanocoder]\n{points}")
+        (info / "RECORD").write_text("".join(f"{path},,\n" for path in files))
+
+    def info(self, name: str) -> Path:
+        return self.site / f"{name.replace('-', '_')}-1.0.dist-info"
 
     def run(self, *words: str, **variables: str) -> "subprocess.CompletedProcess[str]":
         env = {"HOME": str(self.home), "PATH": os.defpath, "OPENAI_API_KEY": "sk-SECRETKEY"}
@@ -57,14 +71,14 @@ class Place:
     def bring(self, name: str) -> None:
         """Install a package of this repository with those of this repository that it requires."""
         folder = next(ROOT.glob(f"*/{name}"))
-        module = module_of(name)
-        if (self.site / module).exists():
+        if self.info(name).exists():
             return
         ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(folder / "src" / module, self.site / module, ignore=ignored)
+        shutil.copytree(folder / "src", self.site, ignore=ignored, dirs_exist_ok=True)
         project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
         points = project.get("entry-points", {}).get("nanocoder", {})
-        self.install(name, {}, next(iter(points), ""))
+        files = [f"{file.parent.name}/__init__.py" for file in folder.glob("src/*/__init__.py")]
+        self.describe(name, points, files)
         for required in project["dependencies"]:
             if ours := re.match(r"nanocoder-[\w-]+", required):
                 self.bring(ours[0])
@@ -82,8 +96,3 @@ class Place:
     @property
     def synced(self) -> str:
         return self.run("plugins", "sync").stdout
-
-
-def module_of(name: str) -> str:
-    """Return the module that a distribution of ours brings."""
-    return "nanocoder" if name == "nanocoder-core" else name.replace("-", "_")

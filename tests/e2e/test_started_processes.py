@@ -141,8 +141,9 @@ def test_git_of_the_workspace_is_not_started(nanocoder, repository, hijack, home
 @pytest.mark.timeout(120)
 def test_the_default_set_merges_what_a_sub_agent_changed():
     default = Package(ROOT / "plugins/nanocoder-set-default")
-    owner = Plugins.installed().tools()[APPLY].plugin
-    assert f"nanocoder-{owner}" in default.required
+    plugins = Plugins.installed()
+    owner = plugins.tools()[APPLY].plugin
+    assert plugins.entries[owner].distribution in default.required
 
 
 AUDIT = """

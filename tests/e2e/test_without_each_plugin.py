@@ -31,7 +31,8 @@ TURNS = {"turns": [{"calls": [CALL]}, {"text": "Done."}]}
 def names():
     """Return the plugins of the default set by their short names."""
     required = repository.Package(SET).required
-    return [name.removeprefix("nanocoder-") for name in required if name != "nanocoder-core"]
+    packages = [package for package in repository.plugins() if package.name in required]
+    return [name for package in packages for name in package.entry_points]
 
 
 @pytest.fixture

@@ -83,9 +83,10 @@ def changing_requests():
     """Return the plugins that see each request, or add to the prompt: they are in use by then."""
     hooks = ("def nanocoder_before_request(", "def nanocoder_prompt(")
     return {
-        package.module
+        source.name
         for package in repository.plugins()
-        for path in package.source.rglob("*.py")
+        for source in package.sources
+        for path in source.rglob("*.py")
         if any(hook in path.read_text(encoding="utf-8") for hook in hooks)
     }
 

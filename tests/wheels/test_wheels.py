@@ -23,9 +23,9 @@ def test_every_package_has_a_wheel_with_its_types_and_without_its_tests(wheelhou
     assert set(wheels) == {package.name.replace("-", "_") for package in repository.packages()}
     for package in repository.packages():
         names = zipfile.ZipFile(wheels[package.name.replace("-", "_")]).namelist()
-        assert f"{package.module}/py.typed" in names
+        assert {f"{module}/py.typed" for module in package.modules} <= {*names}
         tops = {name.split("/")[0] for name in names if ".dist-info" not in name}
-        assert tops == {package.module}
+        assert tops == {*package.modules}
 
 
 def test_no_wheel_names_an_address_or_the_checkout(wheelhouse):
