@@ -2,9 +2,21 @@
 
 from pathlib import Path
 
+import nanocoder_tool_write
 import pytest
-from nanocoder import SessionInfo, ToolCall, ToolContext, ToolError, Workspace
+from nanocoder import (
+    ApprovalAnswer,
+    Effect,
+    SessionInfo,
+    ToolCall,
+    ToolContext,
+    ToolError,
+    Workspace,
+    hookimpl,
+    tool,
+)
 from nanocoder_kit_files.text import read_text_file
+from nanocoder_testing import play
 from nanocoder_tool_write import (
     Settings,
     nanocoder_render,
@@ -402,3 +414,31 @@ def test_only_writes_that_have_not_happened_are_previewed(ctx):
 def test_it_writes_and_so_needs_approval():
     assert write_file.risk == "medium"
     assert not write_file.is_read_only
+
+
+@pytest.mark.parametrize("is_read", [True, False])
+def test_nobody_is_asked_about_a_file_that_the_model_has_not_read(tmp_path, is_read):
+    (tmp_path / "m.txt").write_text("one\ntwo\n")
+    questions = []
+
+    def agree(request):
+        questions.append(request)
+        return ApprovalAnswer(request.id, request.digest, approved=True)
+
+    @tool(risk="safe", effects={Effect.READ})
+    def look(ctx: ToolContext) -> str:
+        """Read m.txt."""
+        return ctx.workspace.read_text("m.txt")
+
+    class Looking:
+        @hookimpl
+        def nanocoder_tools(self):
+            return [look]
+
+    write = ("write_file", {"path": "m.txt", "content": "three\n"})
+    turns = [[("look", {})], [write], "done"] if is_read else [[write], "done"]
+    plugins = {"tool-write": nanocoder_tool_write, "tool-look": Looking()}
+    played = play(tmp_path, turns, plugins=plugins, approve=agree, mode="ask")
+    assert len(questions) == is_read
+    assert (tmp_path / "m.txt").read_text() == ("three\n" if is_read else "one\ntwo\n")
+    assert is_read or played.results[-1].error_class == "not_read"

@@ -15,7 +15,7 @@ from nanocoder_files.private_files import open_private
 from nanocoder_files.protected import Protection
 from nanocoder_files.readable import Readable
 from nanocoder_files.root import Root
-from nanocoder_files.snapshot import KnownFiles, Snapshot
+from nanocoder_files.snapshot import RECORDING, KnownFiles, Snapshot
 
 
 class Content(NamedTuple):
@@ -36,9 +36,13 @@ class Reading:
         self.root = root.path
         self._root = root
         self._readable = root.readable = readable
-        self._known = KnownFiles()
+        self._known = KnownFiles(getattr(RECORDING.get(), "known", None))
         self._snapshot = Snapshot()
         self._outputs = {f"{outputs}/", f"{os.path.realpath(outputs)}/"} if outputs else set()
+
+    def begin_preview(self) -> Snapshot:
+        """Return what records a preview, whose workspaces know which files this one has read."""
+        return Snapshot(self._known)
 
     # Paths
 

@@ -49,10 +49,12 @@ class Snapshot:
     """The state of every file and directory that one preview opened or looked at.
 
     Plugins need not know it: during a preview every `Workspace` records its reads, and the
-    workspace of the call afterwards compares.
+    workspace of the call afterwards compares. During it, every `Workspace` has read what the
+    session has: the *known* files.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, known: "KnownFiles | None" = None) -> None:
+        self.known = known
         self._seen: dict[tuple[str, str], Sighting] = {}
         self._lock = threading.Lock()
 
@@ -119,11 +121,7 @@ class Snapshot:
         with self._lock:
             if (root, raw) in self._seen:
                 return [self._seen[root, raw]]
-            return [
-                sighting
-                for key, sighting in self._seen.items()
-                if (key[0], sighting.path) == (root, path)
-            ]
+            return [one for key, one in self._seen.items() if (key[0], one.path) == (root, path)]
 
 
 class KnownFiles(dict[str, str]):
@@ -133,8 +131,9 @@ class KnownFiles(dict[str, str]):
     lines that were read of a version, if not all.
     """
 
-    def __init__(self) -> None:
-        self.parts: dict[str, set[int]] = {}
+    def __init__(self, other: "KnownFiles | None" = None) -> None:
+        super().__init__(other or {})
+        self.parts: dict[str, set[int]] = dict(other.parts) if other else {}
 
     def check(self, path: str, old: Old | None) -> None:
         """Raise WorkspaceError (stale_read) if *old* differs from the known version of *path*."""

@@ -70,8 +70,9 @@ def write_file(
         text = f"File unchanged: {plan.path} already has this content"
         # The path in the metadata is that of a changed file.
         return evolve(_result(plan, text), metadata={})
-    if plan.old:
-        _guard(ctx, plan, plan.old.text, settings)
+    _refuse_unread(ctx.workspace, plan, settings, ctx.session)
+    if plan.old and settings.keep_definitions and _is_of_model(ctx.session):
+        refuse_loss(ctx, plan.path, plan.old.text, plan.content)
     notes = [help_given, check_change(_change(plan), ctx)]
     outcome = ctx.workspace.write_bytes(path, plan.data)
     diff = plan.diff()
@@ -129,6 +130,8 @@ def nanocoder_render(
             return f"make the directory {workspace.relative(path)}/"
         content, _ = _helped(workspace, path, content, settings, session)
         plan = plan_write(workspace, path, content)
+        if not plan.changes_nothing():
+            _refuse_unread(workspace, plan, settings, session)
     note = check_change(_change(plan))
     if plan.old is None:
         preview = f"new file {plan.path}, {_bytes(len(plan.data))}\n\n{content}"
@@ -194,15 +197,17 @@ def _merge(workspace: Workspace, path: str, content: str) -> "Merged | None":
     return merge_definitions(old.text, content)
 
 
-def _guard(ctx: ToolContext, plan: Plan, old: str, settings: Settings) -> None:
-    """Refuse to replace a file by an incomplete one; raises ToolError."""
-    # Only a model omits parts of a file; a person who calls the tool knows its content.
-    if not ctx.session or not ctx.session.model:
-        return
-    if settings.read_first:
-        refuse_unread(ctx.workspace, plan.path, old)
-    if settings.keep_definitions:
-        refuse_loss(ctx, plan.path, old, plan.content)
+def _refuse_unread(
+    workspace: Workspace, plan: Plan, settings: Settings, session: SessionInfo | None
+) -> None:
+    """Raise ToolError (not_read) if a model replaces a file of which it has not read all."""
+    if plan.old and settings.read_first and _is_of_model(session):
+        refuse_unread(workspace, plan.path, plan.old.text)
+
+
+def _is_of_model(session: SessionInfo | None) -> bool:
+    """Tell whether a model calls: only it omits parts of a file, a person knows its content."""
+    return session is not None and bool(session.model)
 
 
 def _bytes(size: int) -> str:

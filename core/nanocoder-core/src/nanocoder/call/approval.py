@@ -153,7 +153,8 @@ class Approvals:
         call = evolve(state.call, arguments=copy_arguments(state.call.arguments))
         subject = {"call": call, "tool": state.tool, "result": None}
         context = {**self._session.hook_context(), **subject}
-        preview = self._previews.preview(context, state.cancel)
+        snapshot = self._session.open_workspace().begin_preview()
+        preview = self._previews.preview(context, snapshot, state.cancel)
         state.snapshot = preview.snapshot or state.snapshot
         return preview
 

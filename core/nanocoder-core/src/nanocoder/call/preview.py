@@ -53,27 +53,26 @@ class Previews:
         self._plugins = plugins
         self._hung: set[tuple[str, str]] = set()
 
-    def preview(self, arguments: Mapping[str, Any], cancel: Cancel) -> Preview:
+    def preview(self, context: Mapping[str, Any], snapshot: "Snapshot", cancel: Cancel) -> Preview:
         """Return the first plugin's preview of a call within ten seconds; else its arguments.
 
         The tool's own plugin is asked in any case: its ToolError tells why the call cannot work. A
-        plugin that times out is reported and not asked about this tool again. Raises: Cancelled.
+        plugin that times out is reported and not asked about this tool again. *snapshot* records
+        the files. Raises: Cancelled.
         """
-        from nanocoder_files import Snapshot  # few calls need it
-
-        call, tool = arguments["call"], arguments["tool"]
+        call, tool = context["call"], context["tool"]
         # Before any plugin gets the arguments and may change them.
         arguments_text = "\n".join(f"{key}: {value}" for key, value in call.arguments.items())
         # One limit for all plugins together: a person waits for the sum.
         until = time.monotonic() + PREVIEW_TIMEOUT_S
-        snapshot, text = Snapshot(), None
+        text: str | None = None
         obstacle: ToolError | None = None
         with snapshot.recording():
             for hook in self._plugins.implementations("nanocoder_render"):
                 is_owner = hook.plugin == tool.plugin
                 if (hook.plugin, tool.name) in self._hung or not (text is None or is_owner):
                     continue
-                render = partial(_render, hook, self._plugins.report, arguments, is_owner=is_owner)
+                render = partial(_render, hook, self._plugins.report, context, is_owner=is_owner)
                 try:
                     limit_s = max(LEAST_S, until - time.monotonic())
                     rendered, problem = run_with_deadline(render, limit_s, cancel)
@@ -93,10 +92,10 @@ class Previews:
 
 
 def _render(
-    hook: Implementation, report: Report, arguments: Mapping[str, Any], *, is_owner: bool
+    hook: Implementation, report: Report, context: Mapping[str, Any], *, is_owner: bool
 ) -> tuple[str | None, ToolError | None]:
     """Return a plugin's preview of a call, and the ToolError that the tool's owner predicts."""
-    [(_, text, error)] = dispatch.attempt_each([hook], partial(dispatch.answer_of, arguments, str))
+    [(_, text, error)] = dispatch.attempt_each([hook], partial(dispatch.answer_of, context, str))
     if error is not None:
         cause = error.__cause__
         if is_owner and isinstance(cause, ToolError) and _has_message(cause):
