@@ -84,6 +84,14 @@ def test_set_writes_the_persons_file(nanocoder):
     assert nanocoder("config", "unset", "mode").stdout == 'mode = "ask" (default)\n'
 
 
+def test_set_says_which_list_it_replaced(nanocoder):
+    key = "plugins.policy-rules.deny"
+    assert nanocoder("config", "set", key, "bash(rm *)").stderr == ""
+    assert nanocoder("config", "set", key, '["bash(rm *)"]').stderr == ""
+    replaced = nanocoder("config", "set", key, '["bash(dd *)"]')
+    assert replaced.stderr == 'nanocoder: it was ["bash(rm *)"]\n'
+
+
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [

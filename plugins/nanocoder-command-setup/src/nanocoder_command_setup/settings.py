@@ -35,7 +35,14 @@ def set_value(arguments: Namespace, host: Host) -> int:
     key = tuple(arguments.key.split("."))
     value = _value(_current(host, key), arguments.value)
     with _alone(host):
-        return _save(host, key, with_value(_file(host), key, value))
+        file = _file(host)
+        code = _save(host, key, with_value(file, key, value))
+    old: Any = file.data
+    for name in key:
+        old = old.get(name) if isinstance(old, dict) else None
+    if isinstance(old, list | dict) and as_json(old) != as_json(value):
+        host.say(f"it was {as_json(old)}")  # who meant to add to it has the old entries here
+    return code
 
 
 def unset(arguments: Namespace, host: Host) -> int:
