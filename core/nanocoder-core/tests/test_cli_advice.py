@@ -225,6 +225,10 @@ def test_a_set_may_be_chosen_for_every_command(nanocoder):
     assert "Unknown tool: glob; the plugin 'tool-glob' has it, but it does not" in done.stderr
     assert "the plugin 'ui-terminal' has it" in nanocoder("--set", "minimal").stderr
     assert "there is no set 'minimum'" in nanocoder("--set", "minimum", "doctor").stdout
+    # An unset variable of a script must not mean all plugins.
+    assert "there is no set ''" in nanocoder("--set", "", "tools").stderr
+    behind = nanocoder("tools", "--set", "minimal")
+    assert "--set stands before the command: nanocoder --set" in behind.stderr
 
 
 # Files and values that are not what they should be

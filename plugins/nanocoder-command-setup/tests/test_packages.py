@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pexpect
 import pytest
-from nanocoder import Host
-from nanocoder_command_setup import packages
+from nanocoder import Host, UsageError
+from nanocoder_command_setup import packages, sets
 
 pytestmark = pytest.mark.timeout(60)
 NO_INDEX = {"UV_OFFLINE": "1", "UV_NO_CACHE": "1", "PIP_NO_INDEX": "1"}
@@ -128,3 +128,9 @@ def test_an_installation_removes_what_a_killed_one_left(tmp_path, monkeypatch):
         assert first.folder.is_dir()
         assert second.folder.is_dir()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_set_of_ours_that_is_not_installed_is_named_with_its_command(tmp_path, monkeypatch):
+    monkeypatch.setattr(sets, "site_paths", lambda: [str(tmp_path)])
+    with pytest.raises(UsageError, match="nanocoder plugins install nanocoder-set-minimal brings"):
+        sets.Sets().members("minimal")

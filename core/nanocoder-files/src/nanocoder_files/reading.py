@@ -78,8 +78,7 @@ class Reading:
         raw = self._root.raw(path)
         resolved = self._root.resolved(raw)
         with contextlib.suppress(OSError):  # a missing directory cannot be another one
-            status = self._root.look(raw)
-            self._snapshot.check(str(self.root), raw, resolved, status)
+            self._snapshot.check(str(self.root), raw, resolved, self._root.look(raw))
         return self.root / resolved
 
     def protection(self, path: str) -> Protection | None:

@@ -2,7 +2,7 @@
 
 import re
 
-from nanocoder import UsageError, did_you_mean
+from nanocoder import UsageError, did_you_mean, known_packages
 from nanocoder_discovery import Installed, distribution_of, find_libraries, site_paths
 
 from nanocoder_command_setup.consent import normal
@@ -21,7 +21,9 @@ class Sets:
         libraries = {library.name: library for library in find_libraries(site_paths())}
         sets = [library.removeprefix(SET) for library in libraries if library.startswith(SET)]
         if name not in sets:
-            hint = did_you_mean(name, sets, ".")
+            is_ours = f"{SET}{name}" in known_packages()
+            way = f"; nanocoder plugins install {SET}{name} brings it."
+            hint = way if is_ours else did_you_mean(name, sets, ".")
             have = ", ".join(sets) or "none"
             raise UsageError(f"there is no set {name!r}{hint} Installed: {have}")
         members = [f"{SET}{name}"]

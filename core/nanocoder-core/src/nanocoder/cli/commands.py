@@ -143,7 +143,7 @@ EPILOG: Final = """Without a command, starts an interactive session here.
 Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 approval needed and no person to ask,
 4 model unavailable, 5 turn or budget limit, 6 denied by policy (call), 130 interrupted."""
 
-DEFAULTS: Final = {**dict.fromkeys(("model", "resume", "plugin_set"), ""), "cwd": "."}
+DEFAULTS: Final = {"model": "", "resume": "", "cwd": "."}
 """Defaults of the options that may stand before a command; an option not listed has None."""
 
 

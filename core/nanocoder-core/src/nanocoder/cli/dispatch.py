@@ -185,4 +185,6 @@ def _unknown(word: str, arguments: Sequence[Argument]) -> UsageError:
     name = word.split("=", maxsplit=1)[0]
     near = OTHER_NAMES.get(name, name)
     hint = did_you_mean(near, options_of(arguments), limit=3 if near == name else 1)
+    if name in {*options_of(BEFORE_A_COMMAND)} - {*IDLE.values(), *options_of(arguments)}:
+        hint = f"; {name} stands before the command: nanocoder {name} …"
     return UsageError(f"unknown argument {word!r}{hint}")

@@ -43,7 +43,7 @@ class Host:
     Configuration and plugins are read at first use; with *plugin_set*, the plugins of it.
     """
 
-    def __init__(self, cwd: str = ".", plugin_set: str = "", **flags: Any) -> None:
+    def __init__(self, cwd: str = ".", plugin_set: str | None = None, **flags: Any) -> None:
         self._cwd, self._set = cwd, plugin_set
         self.flags = {name: value for name, value in flags.items() if value not in ("", None)}
         self._has_news = True
@@ -53,7 +53,7 @@ class Host:
     def of(cls, arguments: Namespace) -> "Host":
         """Return the host for parsed *arguments*."""
         flags = {name: getattr(arguments, name, None) for name in FLAGS}
-        return cls(arguments.cwd, getattr(arguments, "plugin_set", ""), **flags)
+        return cls(arguments.cwd, getattr(arguments, "plugin_set", None), **flags)
 
     @cached_property
     def cwd(self) -> Path:
@@ -82,7 +82,7 @@ class Host:
             self.say(f"plugins that are gone since the last start: {', '.join(sorted(gone))}")
         if plugins.fresh:
             self.say(f"new or changed plugins: {one_line(', '.join(plugins.fresh), 60)}")
-        if self._set:
+        if self._set is not None:
             _restrict(plugins, self._set)
         return plugins
 
