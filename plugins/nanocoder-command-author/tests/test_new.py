@@ -129,6 +129,12 @@ def test_a_folder_is_checked_by_its_tests_and_a_check_of_it_says_so(nanocoder) -
     assert "`nanocoder plugins install ./nanocoder-tool-count` installs it" in done.stderr
 
 
+def test_a_check_leaves_nothing_where_it_is_run(nanocoder) -> None:
+    done = nanocoder("plugins", "check", "tool-ask")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [*nanocoder.cwd.iterdir()] == []
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_new_package_says_that_it_is_an_example_and_how_to_install_it(
     tmp_path: Path, kind: str
