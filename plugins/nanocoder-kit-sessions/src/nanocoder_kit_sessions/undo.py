@@ -44,7 +44,7 @@ IN_GIT: Final = "branches, tags and stashes in .git"
 NO_REDO: Final = "nothing to redo"
 UNTRACKED: Final = "side effects are not tracked: {}"
 BEYOND: Final = (
-    "what {} did is undone, except commits and changes to large files, to files that git ignores"
+    "not undone, if {} made them: commits, and changes to large files, to files that git ignores"
     " and outside this folder"
 )
 OTHERS: Final = "; what others changed at the same time is undone, too"
