@@ -135,7 +135,9 @@ def packages_list() -> str:
             offers.setdefault(what, {}).setdefault(offer["name"], package.name)
             if what == "providers" and (hint := _hint(offer)):
                 hints[offer["name"]] = hint
-    names = [package.name for package in packages]
+    short = {package.name.removeprefix("nanocoder-"): package.name for package in packages}
+    plugins = {name: each.name for each in repository.plugins() for name in each.entry_points}
+    names = dict(sorted((short | plugins).items()))
     return json.dumps({"packages": names, "offers": offers, "hints": hints}, indent=1) + "\n"
 
 

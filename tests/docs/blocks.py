@@ -173,6 +173,7 @@ def _pieces(text: str) -> list[tuple[str, str]]:
 
 def _check_install(block: Block, command: str) -> None:
     names = {package.name for package in repository.packages()}
+    names |= {f"nanocoder-{plugin}" for plugin in repository.entry_points()}
     install = INSTALL.fullmatch(command)
     for name in install[1].split() if install else ():
         package = name.strip("'").partition("[")[0].removeprefix("nanocoder-")

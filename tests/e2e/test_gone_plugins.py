@@ -36,7 +36,7 @@ pytestmark = pytest.mark.timeout(120)
 def place(tmp_path):
     """Return an installation with a tool and a policy that denies it, after its first start."""
     place = Place(tmp_path)
-    for name in ("kit-files", "kit-process", "command-setup"):
+    for name in ("kit-files", "kit-process", "command-plugins"):
         place.bring(f"nanocoder-{name}")
     place.install("nanocoder-tool-acme", {"nanocoder_tool_acme.py": TOOL}, "tool-acme")
     place.install("nanocoder-policy-acme", {"nanocoder_policy_acme.py": POLICY}, "policy-acme")

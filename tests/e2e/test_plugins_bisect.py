@@ -24,7 +24,7 @@ FAILING = PLAIN.replace("pass", "raise RuntimeError('boom')")
 def place(tmp_path):
     place = Place(tmp_path)
     for name in (
-        "command-quarantine",
+        "command-plugins",
         "kit-files",
         "kit-process",
         "kit-sessions",

@@ -33,7 +33,7 @@ class Index:
     def __init__(self, folder: Path) -> None:
         self.place = Place(folder)
         self.place.bring("nanocoder-kit-process")
-        self.place.bring("nanocoder-command-setup")
+        self.place.bring("nanocoder-command-plugins")
         self.wheels = folder / "wheels"
         self.wheels.mkdir()
         python = str(self.place.venv / "bin/python")

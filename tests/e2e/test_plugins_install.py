@@ -13,7 +13,7 @@ PLUGIN = "from nanocoder import hookimpl\n\n\n@hookimpl\ndef nanocoder_tools():\
 def test_a_slip_of_a_name_is_not_installed(tmp_path, name):
     place = Place(tmp_path)
     place.bring("nanocoder-kit-process")
-    place.bring("nanocoder-command-setup")
+    place.bring("nanocoder-command-plugins")
     done = place.run("plugins", "install", name)
     assert done.returncode == 2
     assert "did you mean 'nanocoder-tool-grep'? Nothing was installed" in done.stderr
@@ -47,7 +47,7 @@ def test_a_group_of_commands_is_named_with_its_package(tmp_path):
 @pytest.mark.timeout(120)
 def test_a_file_that_runs_at_every_start_is_named(tmp_path):
     place = Place(tmp_path)
-    for name in ("kit-files", "kit-process", "command-author"):
+    for name in ("kit-files", "kit-process", "command-plugins"):
         place.bring(f"nanocoder-{name}")
     place.install("acme-sly", {"acme_sly.py": PLUGIN, "acme_sly.pth": "import os\n"}, "acme-sly")
     active = f"{PLUGIN}import os\nos.system('true')\n"

@@ -24,7 +24,7 @@ def nanocoder_tools():
 @pytest.mark.timeout(120)
 def test_a_set_has_what_the_sets_that_it_requires_have(tmp_path):
     place = Place(tmp_path)
-    for name in ("nanocoder-command-setup", "nanocoder-ui-json", "nanocoder-provider-scripted"):
+    for name in ("nanocoder-command-plugins", "nanocoder-ui-json", "nanocoder-provider-scripted"):
         place.bring(name)
     for name in ("tool-usual", "tool-own", "tool-other"):
         source = PLUGIN.format(name=name.replace("-", "_"))

@@ -11,7 +11,7 @@ KINDS = ("tool", "policy", "provider", "ui")
 
 @pytest.fixture(scope="module")
 def installed(make_installed):
-    return make_installed("nanocoder-command-author[check]")
+    return make_installed("nanocoder-command-plugins[check]")
 
 
 @pytest.mark.parametrize("kind", KINDS)

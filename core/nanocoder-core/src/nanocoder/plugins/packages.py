@@ -22,9 +22,12 @@ def _index() -> dict[str, Any]:
         return json.load(file)  # type: ignore[no-any-return]
 
 
-def known_packages() -> frozenset[str]:
-    """Return the names of all packages that nanocoder's own index has."""
-    return frozenset(_index()["packages"])
+def known_packages() -> dict[str, str]:
+    """Return all packages of nanocoder's own index, by the names of their plugins, and their own.
+
+    Names are without the prefix "nanocoder-"; a package may have several plugins.
+    """
+    return _index()["packages"]  # type: ignore[no-any-return]
 
 
 def known_hints() -> list[str]:

@@ -54,7 +54,7 @@ class Proposal:
     def is_foreign(self) -> bool:
         """Tell whether the user named it, and it is no plugin, no set and no package of ours."""
         name = normal(self.package.distribution)
-        is_ours = name.startswith(SET) or name in known_packages()
+        is_ours = name.startswith(SET) or name in known_packages().values()
         return self.is_named and not (self.package.plugins or self.may_be_plugin or is_ours)
 
     @property

@@ -3,8 +3,12 @@
 from argparse import Namespace
 from typing import Final
 
-from nanocoder import Argument, Command, Host, hookimpl
+from nanocoder import Argument, Command, Host, UsageError, hookimpl
 
+NO_SHTAB: Final = (
+    "this needs the package shtab: `nanocoder plugins install 'command-plugins[completion]'`"
+    " installs it"
+)
 SHELLS: Final = ("bash", "zsh", "fish", "tcsh")
 
 
@@ -16,6 +20,9 @@ def nanocoder_commands() -> list[Command[Host]]:
 
 
 def _run(arguments: Namespace, host: Host) -> int:
-    from nanocoder_command_completion.completion import run  # few starts print a script
+    try:
+        from nanocoder_command_completion.completion import run  # few starts print a script
+    except ModuleNotFoundError as error:  # shtab is an extra
+        raise UsageError(NO_SHTAB) from error
 
     return run(arguments, host)

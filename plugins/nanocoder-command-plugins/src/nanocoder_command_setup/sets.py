@@ -21,7 +21,7 @@ class Sets:
         libraries = {library.name: library for library in find_libraries(site_paths())}
         sets = [library.removeprefix(SET) for library in libraries if library.startswith(SET)]
         if name not in sets:
-            is_ours = f"{SET}{name}" in known_packages()
+            is_ours = f"{SET}{name}" in known_packages().values()
             way = f"; nanocoder plugins install {SET}{name} brings it."
             hint = way if is_ours else did_you_mean(name, sets, ".")
             have = ", ".join(sets) or "none"

@@ -15,6 +15,19 @@ pytestmark = pytest.mark.timeout(60)
 NO_INDEX = {"UV_OFFLINE": "1", "UV_NO_CACHE": "1", "PIP_NO_INDEX": "1"}
 
 
+@pytest.mark.parametrize(
+    ("name", "package"),
+    [
+        ("command-author[check]", "nanocoder-command-plugins[check]"),
+        ("nanocoder-command-setup==0.1", "nanocoder-command-plugins==0.1"),
+        ("tool-acme>1", "nanocoder-tool-acme>1"),
+        ("./command-setup", "./command-setup"),
+    ],
+)
+def test_a_plugin_is_installed_with_the_package_that_has_it(name, package):
+    assert packages._package(name) == package
+
+
 def test_an_installation_that_fails_says_what_to_do_without_an_index(nanocoder):
     done = nanocoder("plugins", "install", "tool-nowhere", env=NO_INDEX)
     assert done.returncode == 1
@@ -57,7 +70,10 @@ def test_a_removal_asks_at_a_terminal_and_a_no_removes_nothing(nanocoder):
         encoding="utf-8",
         timeout=40,
     )
-    talk.expect_exact("Uninstall nanocoder-command-setup? [y/N]")
+    talk.expect_exact(
+        "Uninstall nanocoder-command-plugins, and with it command-author, command-completion,"
+        " command-quarantine? [y/N]"
+    )
     talk.sendline("n")
     talk.expect_exact("Nothing was removed.")
     talk.expect(pexpect.EOF)

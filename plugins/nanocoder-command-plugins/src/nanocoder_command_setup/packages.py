@@ -216,8 +216,11 @@ def remove(arguments: Namespace, host: Host) -> int:
             " `nanocoder plugins list` names them. Nothing was removed"
         )
     leaving = list(dict.fromkeys(packages[name] for name in names if name in packages))
+    others = [name for name in packages if packages[name] in leaving and name not in names]
+    others = [name for name in others if name != _normal(packages[name])]
+    also = f", and with it {', '.join(others)}" if others else ""
     is_asked = leaving and host.is_interactive and not arguments.yes
-    if is_asked and not host.agrees(f"Uninstall {', '.join(leaving)}?"):
+    if is_asked and not host.agrees(f"Uninstall {', '.join(leaving)}{also}?"):
         host.print_line("Nothing was removed.")
         return 1
     ended = _pip("uninstall", *leaving) if leaving else Ended()
@@ -288,10 +291,17 @@ def _distributions() -> "list[Distribution]":
 
 
 def _package(name: str) -> str:
-    """Return the package of a plugin that may be named without its prefix: tool-grep."""
-    is_place = name in {".", ".."} or "/" in name or name.endswith((".whl", ".tar.gz"))
-    is_whole = name.lower().replace("_", "-").startswith(PREFIX)
-    return name if is_place or is_whole else PREFIX + name
+    """Return the package of a plugin, with the extras and version that follow its name.
+
+    The prefix may be missing, and a package of ours may have several plugins.
+    """
+    if name in {".", ".."} or "/" in name or name.endswith((".whl", ".tar.gz")):
+        return name
+    plugin = re.split(r"[^\w.-]", name, maxsplit=1)[0]
+    if package := known_packages().get(_normal(plugin)):
+        return package + name.removeprefix(plugin)
+    is_whole = plugin.lower().replace("_", "-").startswith(PREFIX)
+    return name if is_whole else PREFIX + name
 
 
 def _normal(name: str) -> str:
@@ -301,14 +311,13 @@ def _normal(name: str) -> str:
 def _refuse_slip(package: str) -> None:
     """Raise UsageError for a name that resembles one of ours: anyone may own that package."""
     name = re.split(r"[\[<>=!~; @]", package, maxsplit=1)[0].lower().replace("_", "-")
-    packages = known_packages()
     kind, _, rest = name.removeprefix(PREFIX).partition("-")
-    start = f"{PREFIX}{kind}-"
-    others = [other.removeprefix(start) for other in packages if other.startswith(start)]
+    start = f"{kind}-"
+    others = [other.removeprefix(start) for other in known_packages() if other.startswith(start)]
     close = nearest(rest, others, limit=1, cutoff=SURE)
-    is_known = name in packages or name in installed_packages().values()
+    is_known = name in {*known_packages().values(), *installed_packages().values()}
     if name.startswith(PREFIX) and not is_known and close:
-        hint = did_you_mean(name, [start + close[0]])
+        hint = did_you_mean(name, [PREFIX + start + close[0]])
         raise UsageError(f"{name!r} is not a package of nanocoder{hint} Nothing was installed")
 
 
