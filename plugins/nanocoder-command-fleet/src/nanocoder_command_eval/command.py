@@ -87,7 +87,7 @@ def _results(folder: Path, keys: Collection[str]) -> list[dict[str, Any]]:
 
 def _versions(arguments: Namespace, host: Host) -> dict[str, str]:
     """Return the plugins that the runs had, with their versions."""
-    entries = Host(str(host.cwd), arguments.set, **host.flags).plugins.entries
+    entries = Host(str(host.cwd), arguments.set or None, **host.flags).plugins.entries
     return {name: entry.version for name, entry in sorted(entries.items())}
 
 

@@ -195,7 +195,7 @@ def _session(
 
     The copied directory's settings apply as far as they tighten, and so do the user's rules for it.
     """
-    host = Host(str(workspace.source), name_of_set, **flags)
+    host = Host(str(workspace.source), name_of_set or None, **flags)
     # A copy that a task can change is not trusted.
     config = host.config = host.config.reread(trusted=False)
     plugins = host.plugins
