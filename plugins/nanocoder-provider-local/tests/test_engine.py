@@ -1,5 +1,6 @@
 """The engine's process: it starts late, can be left at any moment, and its end is an error."""
 
+import io
 import os
 import signal
 import tempfile
@@ -21,6 +22,7 @@ from nanocoder import (
 )
 from nanocoder_provider_local import engine as engine_module
 from nanocoder_provider_local.engine import Engine
+from nanocoder_provider_local.progress import Report
 from nanocoder_provider_local.provider import LocalProvider
 from nanocoder_provider_local.settings import Settings
 
@@ -144,10 +146,14 @@ class Server:
 
 
 @pytest.fixture
-def engine(tmp_path, monkeypatch):
-    """Return an engine with a llama.cpp that does as it is told; it needs no model."""
+def fake_library(tmp_path, monkeypatch):
+    """Put a llama.cpp on the path that does as it is told; it needs no model."""
     (tmp_path / "xllamacpp.py").write_text(FAKE.replace("said)", "said.encode())"))
     monkeypatch.syspath_prepend(str(tmp_path))
+
+
+@pytest.fixture
+def engine(tmp_path, fake_library):
     new_engine = Engine(lambda _progress: tmp_path / "model.gguf", Settings())
     yield new_engine
     new_engine.close()
@@ -178,6 +184,23 @@ def test_the_loading_of_the_model_is_told_and_no_second_time(engine):
     assert engine.is_loaded
     with pytest.raises(ProviderError):  # this llama.cpp knows no chats
         first_piece()
+
+
+def test_the_progress_of_the_weights_comes_before_the_reply(tmp_path, fake_library):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    def find(progress):
+        progress(1, 4, "joining")
+        progress(4, 4, "joining")
+        return tmp_path / "model.gguf"
+
+    engine = Engine(find, Settings(), Report(tmp_path, Terminal(), Terminal()))
+    with closing(engine):
+        pieces = list(engine.ask({"messages": ""}, None, Cancel()))
+    assert [type(piece) for piece in pieces] == [Notice, Notice, Notice, dict]
+    assert pieces[1].text == "joining the embedded model: 25 %"
 
 
 @pytest.mark.parametrize(

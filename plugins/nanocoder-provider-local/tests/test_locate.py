@@ -2,7 +2,7 @@ import io
 from pathlib import Path
 
 import pytest
-from nanocoder import ProviderError
+from nanocoder import Notice, ProviderError
 from nanocoder_provider_local import nanocoder_providers
 from nanocoder_provider_local.locate import is_usable, locate
 from nanocoder_provider_local.progress import Report, tell_loading
@@ -85,18 +85,31 @@ def test_without_a_terminal_progress_is_a_few_lines():
     ]
 
 
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
 def test_on_a_terminal_progress_is_one_line():
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
     stream = Terminal()
-    report = Report(Path("/cache/models"), stream)
-    for processed in range(1001):
-        report(processed, 1000, "joining")
-
+    report = Report(Path("/cache/models"), stream, io.StringIO())
+    assert [
+        notice for processed in range(1001) for notice in report(processed, 1000, "joining")
+    ] == []
     assert stream.getvalue().count("\n") == 2
     assert stream.getvalue().count("\r") == 101
+
+
+def test_where_a_screen_draws_it_gets_the_progress_and_nothing_is_written_between():
+    stream = Terminal()
+    report = Report(Path("/cache/models"), stream, Terminal())
+    first, *others = [notice for done in range(1001) for notice in report(done, 1000, "joining")]
+    assert first.text.startswith("joining the embedded model, once: 0.0 GB into /cache/models")
+    assert not first.is_passing
+    assert len(others) == 101
+    assert others[50] == Notice("joining the embedded model: 50 %", is_passing=True)
+    assert others[-1] == Notice("loading the embedded model", is_passing=True)
+    assert stream.getvalue() == ""
 
 
 @pytest.mark.parametrize(

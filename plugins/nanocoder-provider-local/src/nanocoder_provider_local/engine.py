@@ -2,18 +2,18 @@
 
 import atexit
 import threading
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Final
 
 from attrs import frozen
-from nanocoder import Cancel, Cancelled
+from nanocoder import Cancel, Cancelled, Notice
 
 from nanocoder_provider_local.assembly import Progress, models_folder
 from nanocoder_provider_local.fetching import fetch_library
-from nanocoder_provider_local.progress import Report, tell_library, tell_loading
+from nanocoder_provider_local.progress import Report, tell_loading
 from nanocoder_provider_local.settings import Settings
 
 if TYPE_CHECKING:
@@ -38,9 +38,11 @@ class Engine:
     any moment; loading a model then stops.
     """
 
-    def __init__(self, find: Callable[[Progress], Path], settings: Settings) -> None:
+    def __init__(
+        self, find: Callable[[Progress], Path], settings: Settings, report: Report | None = None
+    ) -> None:
         self._find = find
-        self._report = Report(models_folder())
+        self._report = report or Report(models_folder())
         self._settings = settings
         self._model: LoadedModel | None = None
         self._lock = threading.Lock()
@@ -49,8 +51,10 @@ class Engine:
 
     def ask(
         self, body: Mapping[str, Any], schema: Mapping[str, Any] | None, cancel: Cancel
-    ) -> Generator[Chunk, None, None]:
+    ) -> Generator[Chunk | Notice, None, None]:
         """Send *body* to the chat handler and yield its chunks; *schema* restricts the reply.
+
+        Before them come notices, while the weights are prepared.
 
         Leaving the iterator stops the model after its current token or batch.
 
@@ -121,7 +125,7 @@ class Engine:
         try:
             return self._start(path, request)
         except LibraryMissing:
-            tell_library()
+            request.take_all(self._report.tell_library())
             fetch_library(request.check)
             return self._start(path, request)
 
@@ -138,7 +142,7 @@ class Engine:
     def _report_progress(self, request: "_Ask", processed: int, total: int, deed: str) -> None:
         """Show the progress of the weights; raise Cancelled once the request is stopped."""
         request.check()
-        self._report(processed, total, deed)
+        request.take_all(self._report(processed, total, deed))
 
     def _close_model(self) -> None:
         model, self._model = self._model, None
@@ -159,7 +163,7 @@ class _Ask(threading.Thread):
         self._run = run
         self.body = body
         self.schema = schema
-        self._chunks: SimpleQueue[Chunk | _Failed | None] = SimpleQueue()
+        self._chunks: SimpleQueue[Chunk | Notice | _Failed | None] = SimpleQueue()
         self._stopped = threading.Event()
         self._loading: LoadedModel | None = None
 
@@ -180,7 +184,7 @@ class _Ask(threading.Thread):
             self._chunks.put(_Failed(error))
         self._chunks.put(None)
 
-    def chunks(self, cancel: Cancel) -> Iterator[Chunk]:
+    def chunks(self, cancel: Cancel) -> Iterator[Chunk | Notice]:
         while True:
             chunk = self._chunks.get()
             cancel.check()
@@ -205,6 +209,10 @@ class _Ask(threading.Thread):
     def wake(self) -> None:
         self.stop()
         self._chunks.put(None)
+
+    def take_all(self, notices: Iterable[Notice]) -> None:
+        for notice in notices:
+            self._chunks.put(notice)
 
     def take(self, chunk: Chunk) -> bool:
         """Pass a chunk on; True asks the engine to stop."""

@@ -5,12 +5,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, TextIO
 
+from nanocoder import Notice
+
 from nanocoder_provider_local.fetching import LIBRARY, library_folder
 
 PERCENT: Final = 100
-BEGIN: Final = (
-    "nanocoder: {} the embedded model, once: {} into {} (Ctrl-C stops; the next time resumes)\n"
-)
+LOADS: Final = "loading the embedded model"
+BEGIN: Final = "{} the embedded model, once: {} into {} (Ctrl-C stops; the next time resumes)"
 STEP_PERCENT: Final = 25  # without a terminal: a few lines, not a log full
 
 
@@ -19,13 +20,7 @@ def tell_loading(words: TextIO | None = None, answer: TextIO | None = None) -> N
     words, answer = words or sys.stderr, answer or sys.stdout
     with suppress(AttributeError, OSError, ValueError):  # a stream may be closed
         if words.isatty() and not answer.isatty():
-            _write(words, "loading the embedded model ...")
-
-
-def tell_library() -> None:
-    """Print that a missing library is downloaded."""
-    with suppress(AttributeError, OSError, ValueError):
-        _write(sys.stderr, f"downloading {LIBRARY}, once: 2 MB into {library_folder()}")
+            _write(words, f"{LOADS} ...")
 
 
 def _write(stream: TextIO, text: str) -> None:
@@ -34,28 +29,52 @@ def _write(stream: TextIO, text: str) -> None:
 
 
 class Report:
-    """A progress callback: one changing line on a terminal, a few plain lines elsewhere.
+    """A progress callback: notices where a screen draws them, else lines on standard error.
 
-    Before the first of them it prints the size of the download, and *folder*.
+    These are one changing line on a terminal, and a few plain lines elsewhere. The first notice,
+    or line, has the size of the download, and *folder*.
     """
 
-    def __init__(self, folder: Path, stream: TextIO | None = None) -> None:
+    def __init__(
+        self, folder: Path, words: TextIO | None = None, answer: TextIO | None = None
+    ) -> None:
         self._folder = folder
-        self._stream = stream or sys.stderr
-        self._line = self._stream.isatty()
+        self._words = words or sys.stderr
+        self._is_line = self._words.isatty()
+        self._is_drawn = self._is_line and (answer or sys.stdout).isatty()
         self._percent = -1
 
-    def __call__(self, processed: int, total: int, deed: str) -> None:
-        """Show *processed* of *total* bytes, when the percentage has changed enough to matter."""
+    def __call__(self, processed: int, total: int, deed: str) -> list[Notice]:
+        """Show *processed* of *total* bytes, when the percentage has changed enough to matter.
+
+        Returns the notices that the screen has to draw.
+        """
         percent = processed * PERCENT // max(total, 1)
-        if not self._line:
+        if not self._is_line:
             percent -= percent % STEP_PERCENT
         if percent == self._percent:
-            return
+            return []
         size = f"{total / 1e9:.1f} GB"
         begin = "" if self._percent >= 0 else BEGIN.format(deed, size, self._folder)
         self._percent = percent
-        text = f"nanocoder: {deed} the embedded model: {percent} % of {size}"
-        end = "\n" if percent == PERCENT else ""
-        self._stream.write(f"{begin}\r{text}{end}" if self._line else f"{begin}{text}\n")
-        self._stream.flush()
+        text = f"{deed} the embedded model: {percent} %"
+        if self._is_drawn:  # a line of ours would tear the lines that it repaints
+            now = Notice(LOADS if percent == PERCENT else text, is_passing=True)
+            return [Notice(begin), now] if begin else [now]
+        begin = begin and f"nanocoder: {begin}\n"
+        line = f"nanocoder: {text} of {size}"
+        if self._is_line:
+            line = "\r" + line
+        end = "" if self._is_line and percent < PERCENT else "\n"
+        self._words.write(f"{begin}{line}{end}")
+        self._words.flush()
+        return []
+
+    def tell_library(self) -> list[Notice]:
+        """Say that a missing library is downloaded; returns the notices that the screen draws."""
+        text = f"downloading {LIBRARY}, once: 2 MB into {library_folder()}"
+        if self._is_drawn:
+            return [Notice(text)]
+        with suppress(AttributeError, OSError, ValueError):
+            _write(self._words, text)
+        return []

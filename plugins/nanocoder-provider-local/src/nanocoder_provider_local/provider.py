@@ -22,6 +22,7 @@ from nanocoder_kit_llm.actions import Actions, AnswerText, Chat, has_material, t
 
 from nanocoder_provider_local.engine import Chunk, Engine
 from nanocoder_provider_local.locate import locate
+from nanocoder_provider_local.progress import LOADS, PERCENT
 from nanocoder_provider_local.settings import DEFAULT_MODEL, Settings
 from nanocoder_provider_local.window import Window
 
@@ -32,10 +33,8 @@ STUCK_CHARS: Final = 800
 FIT_ATTEMPTS: Final = 3
 LONG_PROMPT: Final = 192
 """Tokens that take seconds to process without a graphics card."""
-PERCENT: Final = 100
 REPEATED: Final = "repeated"
 WRITES: Final = "writing"
-LOADS: Final = "loading the embedded model"
 
 
 def open_local(model: str, settings: Settings) -> "LocalProvider":
@@ -152,6 +151,9 @@ class LocalProvider:
                 self._engine.ask(self._body(request, fitted.turns), schema, cancel)
             ) as chunks:
                 begun = next(chunks, {})
+                while isinstance(begun, Notice):
+                    yield begun
+                    begun = next(chunks, {})
                 tokens = _prompt_tokens(begun)
                 fits = not tokens or self._window.measure(fitted.turns, tokens)
                 if fits or attempt == FIT_ATTEMPTS:
