@@ -91,7 +91,7 @@ def declared(package: Package) -> set[str]:
 def is_allowed(package: Package, name: str, *, in_tests: bool) -> bool:
     """Judge one import of a plugin, a kit or an example."""
     top = name.split(".", maxsplit=1)[0]
-    if top == "nanocoder":
+    if top in repository.core().modules:
         return name == top
     if top == "nanocoder_testing":
         return in_tests or "nanocoder-testing" in declared(package)

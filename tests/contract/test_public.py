@@ -11,7 +11,7 @@ import repository
 
 def public_modules() -> list[str]:
     """Return the packages that others import: the core's front doors, and the parts of kits."""
-    family = [package.module for package in repository.family()]
+    family = [module for package in repository.family() for module in package.modules]
     return [*family, *(name for each in repository.plugins() for name in kit_parts(each))]
 
 
@@ -24,8 +24,9 @@ def kit_parts(package: repository.Package) -> Iterator[str]:
 
 def file_of(name: str) -> Path:
     top, *rest = name.split(".")
-    package = next(package for package in repository.packages() if package.module == top)
-    stub = package.source.joinpath(*rest, "__init__.pyi")  # beside a door that loads names lazily
+    sources = (source for package in repository.packages() for source in package.sources)
+    source = next(source for source in sources if source.name == top)
+    stub = source.joinpath(*rest, "__init__.pyi")  # beside a door that loads names lazily
     return stub if stub.is_file() else stub.with_suffix(".py")
 
 
@@ -39,7 +40,7 @@ def statements(path: Path) -> Iterator[ast.stmt]:
 
 def bound(node: ast.stmt, package: str) -> list[str]:
     """Return the names that a statement defines, or takes from its own package to show."""
-    family = tuple(f"{member.module}." for member in repository.family())
+    family = tuple(f"{module}." for member in repository.family() for module in member.modules)
     if isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith((f"{package}.", *family)):
         return [alias.asname or alias.name for alias in node.names]
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):

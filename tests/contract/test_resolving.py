@@ -5,7 +5,7 @@ from pathlib import Path
 
 import repository
 
-ROOM = repository.ROOT / "core/nanocoder-files/src/nanocoder_files"
+ROOM = repository.ROOT / "core/nanocoder-base/src/nanocoder_files"
 FUNCTIONS = {"normpath", "realpath"}
 
 

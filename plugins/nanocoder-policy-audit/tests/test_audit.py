@@ -190,7 +190,7 @@ def test_the_bill_of_materials_is_valid_and_complete(nanocoder):
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(done.stdout) is None
     bill = json.loads(done.stdout)
     components = {component["name"]: component for component in bill["components"]}
-    assert {"pluggy", "attrs", "nanocoder-policy-audit", "nanocoder-schema"} <= set(components)
+    assert {"pluggy", "attrs", "nanocoder-policy-audit", "nanocoder-base"} <= set(components)
     properties = components["nanocoder-policy-audit"]["properties"]
     assert {"name": "nanocoder:plugin", "value": "policy-audit"} in properties
     refs = {component["bom-ref"] for component in bill["components"]}
