@@ -36,12 +36,12 @@ class Reading:
         self.root = root.path
         self._root = root
         self._readable = root.readable = readable
-        self._known = KnownFiles(getattr(RECORDING.get(), "known", None))
+        self._known = KnownFiles(getattr(RECORDING.get(), "known_files", None))
         self._snapshot = Snapshot()
         self._outputs = {f"{outputs}/", f"{os.path.realpath(outputs)}/"} if outputs else set()
 
     def begin_preview(self) -> Snapshot:
-        """Return what records a preview, whose workspaces know which files this one has read."""
+        """Return the record of a preview, whose workspaces know which files this one has read."""
         return Snapshot(self._known)
 
     # Paths

@@ -50,11 +50,11 @@ class Snapshot:
 
     Plugins need not know it: during a preview every `Workspace` records its reads, and the
     workspace of the call afterwards compares. During it, every `Workspace` has read what the
-    session has: the *known* files.
+    session has: *known_files*.
     """
 
-    def __init__(self, known: "KnownFiles | None" = None) -> None:
-        self.known = known
+    def __init__(self, known_files: "KnownFiles | None" = None) -> None:
+        self.known_files = known_files
         self._seen: dict[tuple[str, str], Sighting] = {}
         self._lock = threading.Lock()
 
@@ -121,7 +121,7 @@ class Snapshot:
         with self._lock:
             if (root, raw) in self._seen:
                 return [self._seen[root, raw]]
-            return [one for key, one in self._seen.items() if (key[0], one.path) == (root, path)]
+            return [each for key, each in self._seen.items() if (key[0], each.path) == (root, path)]
 
 
 class KnownFiles(dict[str, str]):
