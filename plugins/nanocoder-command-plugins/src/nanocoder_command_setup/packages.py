@@ -27,6 +27,7 @@ from nanocoder_kit_process.temporary import TemporaryFolder
 
 from nanocoder_command_setup.consent import is_agreed
 from nanocoder_command_setup.importing import broken_ones
+from nanocoder_command_setup.publisher import Installer, lines_about
 from nanocoder_command_setup.staged import Before, proposals_of, refuse_unseen
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 GROUP: Final = "nanocoder"
 PREFIX: Final = "nanocoder-"
+KINDS: Final = ("tool-", "policy-", "provider-", "ui-")
 SET: Final = "set-"
 FIRST_USE: Final = "installed; the next command reads {} for the first time, and names {} as new"
 NOT_INSTALLED: Final = (
@@ -72,6 +74,8 @@ def install(arguments: Namespace, host: Host) -> int:
     for package in packages:
         _refuse_slip(package)
         refuse_unseen(package)
+        for line in _lines_about(package):
+            host.print_line(line)
     sources = [name for name in packages if _is_source(name)]
     with _unpacked([name for name in packages if name not in sources]) as unpacked:
         proposals = [] if unpacked.code else proposals_of(unpacked.folder, packages, sources)
@@ -293,15 +297,15 @@ def _distributions() -> "list[Distribution]":
 def _package(name: str) -> str:
     """Return the package of a plugin, with the extras and version that follow its name.
 
-    The prefix may be missing, and a package of ours may have several plugins.
+    A package of ours may have several plugins, and the prefix may be missing before a kind of
+    `plugins new`, as in "tool-NAME"; any other name is that of the package.
     """
     if name in {".", ".."} or "/" in name or name.endswith((".whl", ".tar.gz")):
         return name
     plugin = re.split(r"[^\w.-]", name, maxsplit=1)[0]
     if package := known_packages().get(_normal(plugin)):
         return package + name.removeprefix(plugin)
-    is_whole = plugin.lower().replace("_", "-").startswith(PREFIX)
-    return name if is_whole else PREFIX + name
+    return PREFIX + name if plugin.lower().replace("_", "-").startswith(KINDS) else name
 
 
 def _normal(name: str) -> str:
@@ -310,15 +314,44 @@ def _normal(name: str) -> str:
 
 def _refuse_slip(package: str) -> None:
     """Raise UsageError for a name that resembles one of ours: anyone may own that package."""
-    name = re.split(r"[\[<>=!~; @]", package, maxsplit=1)[0].lower().replace("_", "-")
+    name = _own_name(package)
     kind, _, rest = name.removeprefix(PREFIX).partition("-")
     start = f"{kind}-"
     others = [other.removeprefix(start) for other in known_packages() if other.startswith(start)]
     close = nearest(rest, others, limit=1, cutoff=SURE)
-    is_known = name in {*known_packages().values(), *installed_packages().values()}
-    if name.startswith(PREFIX) and not is_known and close:
+    is_known = _is_ours(name) or name in installed_packages().values()
+    if close and not is_known:
         hint = did_you_mean(name, [PREFIX + start + close[0]])
         raise UsageError(f"{name!r} is not a package of nanocoder{hint} Nothing was installed")
+
+
+def _own_name(package: str) -> str:
+    """Return the name in a requirement, without extras and versions."""
+    return re.split(r"[\[<>=!~; @]", package, maxsplit=1)[0].lower().replace("_", "-")
+
+
+def _is_ours(name: str) -> bool:
+    return name in known_packages().values() or name in known_packages()
+
+
+def _lines_about(package: str) -> Iterator[str]:
+    """Yield what is known of the publisher of a package by name that is not ours."""
+    name = _own_name(package)
+    if "/" not in package and not name.endswith(".whl") and not _is_ours(name):
+        yield from lines_about(name, _installer())
+
+
+def _installer() -> Installer:
+    """Return pip, or uv if pip is missing, for this environment; raises UsageError."""
+    if importlib.util.find_spec("pip"):
+        return Installer("pip", [sys.executable, "-P", "-m", "pip"])
+    if uv := shutil.which("uv"):
+        # A uv.toml or pyproject.toml of the folder here would choose another index.
+        return Installer("uv", [uv, "--project", "/", "pip"])
+    raise UsageError(
+        f"neither pip nor uv is available to change the packages in {sys.prefix}:"
+        " install one of them first"
+    )
 
 
 def _pip(action: str, *packages: str) -> Ended:
@@ -327,24 +360,19 @@ def _pip(action: str, *packages: str) -> Ended:
     "unpack" installs wheels in a folder, "take" installs them here; neither builds anything.
     "build" installs folders of sources in a folder.
     """
-    tool = "pip" if importlib.util.find_spec("pip") else "uv"
+    tool, program = _installer()
     verb = "install" if action in {"unpack", "take", "build"} else action
     if tool == "pip":
         wheels = ["--only-binary", ":all:"]
         quiet = ["--no-compile", "-q"]
         options = {"uninstall": ["-y"], "unpack": [*wheels, *quiet], "take": wheels, "build": quiet}
-        command = [sys.executable, "-P", "-m", "pip", verb, *options.get(action, []), *packages]
-    elif uv := shutil.which("uv"):
+        command = [*program, verb, *options.get(action, []), *packages]
+    else:
         quiet = ["--quiet"]
         options = {"unpack": ["--no-build", *quiet], "take": ["--no-build"], "build": quiet}
-        head = [uv, "pip", verb, "--python", sys.executable]
+        head = [*program, verb, "--python", sys.executable]
         links = first_links() if action != "uninstall" else []
         command = [*head, *options.get(action, []), *links, *packages]
-    else:
-        raise UsageError(
-            f"neither pip nor uv is available to change the packages in {sys.prefix}:"
-            " install one of them first"
-        )
     if action != "unpack":
         return Ended(tool, subprocess.run(command, check=False).returncode)
     process = subprocess.run(command, check=False, stderr=subprocess.PIPE)

@@ -1,0 +1,103 @@
+"""Who publishes a package, and since when: what its index says before anything is downloaded."""
+
+import json
+import re
+import subprocess
+from base64 import b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote, unquote, urlsplit, urlunsplit
+from urllib.request import Request, urlopen
+
+from nanocoder import counted, one_line
+
+PUBLIC: Final = "https://pypi.org/simple"
+ANSWER: Final = "application/vnd.pypi.simple.v1+json"
+"""The form of an index's answer (https://peps.python.org/pep-0691/)."""
+TIMEOUT_S: Final = 20.0
+MAX_BYTES: Final = 20_000_000
+MAX_FILES: Final = 4
+LINE_CHARS: Final = 200
+INDEX: Final = {
+    "pip": r"^(?:global|install|:env:)\.index-url='(.*)'$",
+    "uv": r"^--index-url (\S+)$",
+}
+"""Patterns of the line in which pip or uv names the index that it asks."""
+UNUSABLE: Final = (OSError, ValueError, LookupError, TypeError, AttributeError)
+"""Errors of an index that cannot be asked, or answers in another form."""
+
+
+class Installer(NamedTuple):
+    """The program that installs packages, "pip" or "uv", and its command line."""
+
+    name: str
+    command: list[str]
+
+    def address(self) -> str:
+        """Return the address of the index that it asks by default."""
+        ask = ["compile", "-", "--emit-index-url", "--no-header", "--quiet"]
+        words = ask if self.name == "uv" else ["config", "list"]
+        command = [*self.command, *words]
+        done = subprocess.run(command, input="", capture_output=True, text=True, check=False)
+        found = re.findall(INDEX[self.name], done.stdout, flags=re.MULTILINE)
+        return str(found[-1]) if found else PUBLIC
+
+
+def lines_about(package: str, installer: Installer) -> Iterator[str]:
+    """Yield what the index says of a package: its owner, age and newest files.
+
+    No file is downloaded.
+    """
+    index = installer.address()
+    name = re.sub(r"[-_.]+", "-", package).lower()
+    yield f"{name} is not a package of nanocoder. {without_password(index)} says of it:"
+    try:
+        page = _get(f"{index.rstrip('/')}/{quote(name)}/", ANSWER)
+        files = sorted(page["files"], key=_day)
+        yield from (f"  {one_line(row, LINE_CHARS)}" for row in _rows(files, _owners(index, name)))
+    except UNUSABLE as error:
+        yield f"  nothing about its owner and age ({one_line(str(error), LINE_CHARS)})"
+
+
+def without_password(address: str) -> str:
+    """Return *address* without a user and a password."""
+    parts = urlsplit(address)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+def _get(address: str, form: str) -> Any:
+    parts = urlsplit(address)
+    if parts.scheme not in {"https", "http"}:
+        raise ValueError("it is a folder")
+    request = Request(without_password(address), headers={"Accept": form})  # noqa: S310 - http(s)
+    if parts.username:
+        secret = f"{unquote(parts.username)}:{unquote(parts.password or '')}".encode()
+        # An ordinary header would follow a redirection to another host.
+        request.add_unredirected_header("Authorization", f"Basic {b64encode(secret).decode()}")
+    with urlopen(request, timeout=TIMEOUT_S) as answer:  # noqa: S310 - as above
+        return json.loads(answer.read(MAX_BYTES))
+
+
+def _owners(index: str, name: str) -> str:
+    """Return the owners, as the public index and its mirrors tell them, or ""."""
+    root = index.rstrip("/").removesuffix("/simple")
+    try:
+        ownership = _get(f"{root}/pypi/{quote(name)}/json", "application/json")["ownership"]
+        users = [role["user"] for role in ownership["roles"]]
+        return ", ".join(filter(None, [ownership["organization"], *users]))
+    except UNUSABLE:
+        return ""
+
+
+def _day(file: Mapping[str, Any]) -> str:
+    return str(file.get("upload-time") or "")[:10]
+
+
+def _rows(files: Sequence[Mapping[str, Any]], owners: str) -> Iterator[str]:
+    yield f"owner: {owners or 'not told by this index'}"
+    first, last = _day(files[0]), _day(files[-1])
+    age = f"since {first}, newest of {last}" if first else "not told by this index"
+    yield f"age: {age}; {counted(len(files), 'file')}"
+    newest = [file for file in files if _day(file) == last]
+    for file in newest[-MAX_FILES:]:
+        yield f"{file['filename']}, {int(file.get('size') or 0):,} bytes"

@@ -1,0 +1,168 @@
+"""What a person learns of a package that is not ours, before any file of it is downloaded."""
+
+import json
+import threading
+import zipfile
+from base64 import b64encode
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from nanocoder_command_setup.packages import _package
+
+pytestmark = [pytest.mark.timeout(60), pytest.mark.contract("I35")]
+WHEEL = "acme_thing-1.0-py3-none-any.whl"
+
+
+def wheel() -> bytes:
+    file = BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        info = "acme_thing-1.0.dist-info"
+        archive.writestr("acme_thing.py", "")
+        archive.writestr(
+            f"{info}/METADATA", "Metadata-Version: 2.1\nName: acme-thing\nVersion: 1.0\n"
+        )
+        archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+        archive.writestr(f"{info}/RECORD", "")
+    return file.getvalue()
+
+
+class Index:
+    """A package index on this machine that has one package, and notes what it is asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.keys: list[str] = []
+        self.has_owners = True
+        index = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_HEAD(self) -> None:  # uv asks for a wheel's size first
+                self.do_GET()
+
+            def do_GET(self) -> None:
+                index.asked.append(self.path)
+                index.keys.append(self.headers.get("Authorization", ""))
+                content = index.answer(self.path)
+                self.send_response(404 if content is None else 200)
+                is_wheel = self.path.endswith(".whl")
+                kind = "application/vnd.pypi.simple.v1+json"
+                self.send_header("Content-Type", "application/zip" if is_wheel else kind)
+                self.send_header("Content-Length", str(len(content or b"")))
+                self.end_headers()
+                if self.command == "GET":
+                    self.wfile.write(content or b"")
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.host = f"127.0.0.1:{self.server.server_port}"
+        self.url = f"http://{self.host}/simple"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def answer(self, path: str) -> bytes | None:
+        if path == f"/{WHEEL}":
+            return wheel()
+        if path == "/pypi/acme-thing/json" and self.has_owners:
+            roles = [{"role": "Owner", "user": "ada\x1b[2J"}]
+            return json.dumps({"ownership": {"organization": "acme", "roles": roles}}).encode()
+        if path == "/simple/acme-thing/":
+            files = [self.file("acme_thing-0.9.tar.gz", "2020"), self.file(WHEEL, "2026")]
+            page = {"meta": {"api-version": "1.1"}, "name": "acme-thing", "files": files}
+            return json.dumps(page).encode()
+        return None
+
+    def file(self, name: str, year: str) -> dict[str, object]:
+        row = {"filename": name, "url": f"http://{self.host}/{name}", "hashes": {}}
+        return {**row, "size": len(wheel()), "upload-time": f"{year}-03-01T10:00:00.000000Z"}
+
+
+@pytest.fixture
+def index() -> Iterator[Index]:
+    one = Index()
+    yield one
+    one.server.shutdown()
+    one.server.server_close()
+
+
+def asking(index: Index, address: str = "") -> dict[str, str]:
+    url = address or index.url
+    return {"UV_DEFAULT_INDEX": url, "PIP_INDEX_URL": url, "UV_NO_CACHE": "1", "UV_HTTP_RETRIES": "0"}
+
+
+def test_owner_age_and_files_are_shown_before_a_file_is_downloaded(nanocoder, index) -> None:
+    done = nanocoder("plugins", "install", "acme-thing", "--yes", env=asking(index))
+    lines = done.stdout.splitlines()
+    assert lines[:4] == [
+        f"acme-thing is not a package of nanocoder. {index.url} says of it:",
+        r"  owner: acme, ada\x1b[2J",
+        "  age: since 2020-03-01, newest of 2026-03-01; 2 files",
+        f"  {WHEEL}, {len(wheel())} bytes",
+    ]
+    assert index.asked.index("/pypi/acme-thing/json") < index.asked.index(f"/{WHEEL}")
+    assert "acme-thing is no plugin of nanocoder: nothing was installed" in done.stderr
+
+
+def test_an_index_that_tells_no_owner_is_said_to(nanocoder, index) -> None:
+    index.has_owners = False
+    done = nanocoder("plugins", "install", "acme-thing", "--yes", env=asking(index))
+    assert "  owner: not told by this index\n" in done.stdout
+
+
+def test_a_package_of_ours_is_installed_without_such_a_question(nanocoder, index) -> None:
+    done = nanocoder("plugins", "install", "tool-grep", "--yes", env=asking(index))
+    assert "is not a package of nanocoder" not in done.stdout
+    assert not [path for path in index.asked if path.startswith("/pypi/")]
+
+
+def test_a_password_of_the_index_is_sent_and_not_shown(nanocoder, index) -> None:
+    address = index.url.replace("://", "://me:hush%21@")
+    done = nanocoder("plugins", "install", "acme-thing", "--yes", env=asking(index, address))
+    assert f"{index.url} says of it" in done.stdout
+    assert "hush" not in done.stdout + done.stderr
+    assert f"Basic {b64encode(b'me:hush!').decode()}" in index.keys
+
+
+def test_a_file_of_the_folder_does_not_choose_the_index(nanocoder, index) -> None:
+    evil = Index()
+    ours = nanocoder.home / ".config/uv/uv.toml"
+    ours.parent.mkdir(parents=True)
+    ours.write_text(f'index-url = "{index.url}"\n')
+    (nanocoder.cwd / "uv.toml").write_text(f'index-url = "{evil.url}"\n')
+    pip = {"PIP_INDEX_URL": index.url, "UV_NO_CACHE": "1", "UV_HTTP_RETRIES": "0"}
+    nanocoder("plugins", "install", "acme-thing", "--yes", env=pip)
+    evil.server.shutdown()
+    evil.server.server_close()
+    assert f"/{WHEEL}" in index.asked
+    assert evil.asked == []
+
+
+@pytest.mark.parametrize(
+    ("name", "package"),
+    [
+        ("tool-acme", "nanocoder-tool-acme"),
+        ("acme-thing>=1", "acme-thing>=1"),
+        ("nanocoder-tool-acme", "nanocoder-tool-acme"),
+        ("policy_acme", "nanocoder-policy_acme"),
+    ],
+)
+def test_only_a_kind_gets_the_prefix(name: str, package: str) -> None:
+    assert _package(name) == package
+
+
+def test_a_folder_of_wheels_is_no_index(nanocoder, tmp_path: Path) -> None:
+    (tmp_path / WHEEL).write_bytes(wheel())
+    links = {"UV_FIND_LINKS": str(tmp_path), "PIP_FIND_LINKS": str(tmp_path)}
+    index = "http://127.0.0.1:9/simple"
+    done = nanocoder(
+        "plugins",
+        "install",
+        "acme-thing",
+        "--yes",
+        env={**links, "UV_DEFAULT_INDEX": index, "PIP_INDEX_URL": index, "UV_OFFLINE": "1"},
+    )
+    assert "  nothing about its owner and age (" in done.stdout
+    assert "acme-thing is no plugin" in done.stderr
