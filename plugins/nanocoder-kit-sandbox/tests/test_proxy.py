@@ -4,7 +4,7 @@ import socket
 from contextlib import closing
 
 import pytest
-from nanocoder_kit_net.testing import PageServer
+from nanocoder_kit_llm.net.testing import PageServer
 from nanocoder_kit_sandbox import Settings
 from nanocoder_kit_sandbox.proxy import Proxy
 

@@ -7,7 +7,7 @@ import socket
 import httpx2
 import pytest
 from nanocoder import ToolError
-from nanocoder_kit_net.testing import PageServer
+from nanocoder_kit_llm.net.testing import PageServer
 from nanocoder_mcp.guarded_auth import MAX_ANSWER_BYTES, GuardedAuth, judged
 from nanocoder_mcp.server import server_of
 

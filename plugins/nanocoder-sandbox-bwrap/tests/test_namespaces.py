@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from nanocoder import Access
-from nanocoder_kit_net.testing import PageServer
+from nanocoder_kit_llm.net.testing import PageServer
 from nanocoder_kit_sandbox import Settings
 from nanocoder_sandbox_bwrap.bubblewrap import Bubblewrap
 from sandbox_killed import SESSION, await_path

@@ -1,7 +1,7 @@
 """Programs inside reach the hosts on the list through the proxy, and nothing else."""
 
 import pytest
-from nanocoder_kit_net.testing import PageServer
+from nanocoder_kit_llm.net.testing import PageServer
 from nanocoder_kit_sandbox import Settings
 from nanocoder_sandbox_bwrap.bubblewrap import Bubblewrap
 from sandbox_attacks import inside  # noqa: F401

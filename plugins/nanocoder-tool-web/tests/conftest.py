@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from nanocoder_kit_net.testing import PageServer
+from nanocoder_kit_llm.net.testing import PageServer
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import time
 
 import pytest
 from nanocoder import BadArguments, SessionInfo, ToolCall, ToolError
-from nanocoder_kit_net import RateLimit
+from nanocoder_kit_llm.net import RateLimit
 from nanocoder_tool_web import Settings, nanocoder_render, nanocoder_resources, web_fetch
 from nanocoder_tool_web.page import make_readable
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from nanocoder import ToolError
-from nanocoder_kit_net import Guard, Target, parse_host_rules, parse_rules, parse_url
+from nanocoder_kit_llm.net import Guard, Target, parse_host_rules, parse_rules, parse_url
 
 from nanocoder_kit_sandbox.bridge import PIECE_BYTES, relay
 from nanocoder_kit_sandbox.settings import WEB_PORTS

@@ -60,7 +60,7 @@ class Settings:
     def __attrs_post_init__(self) -> None:
         """Raise ValueError for hosts and addresses that are none."""
         if self.hosts or self.addresses:
-            from nanocoder_kit_net import parse_host_rules, parse_rules
+            from nanocoder_kit_llm.net import parse_host_rules, parse_rules
 
             parse_host_rules(self.hosts, WEB_PORTS)
             parse_rules(self.addresses)

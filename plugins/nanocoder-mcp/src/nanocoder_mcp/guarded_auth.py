@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 from nanocoder import ToolError
-from nanocoder_kit_net import Guard, Target, parse_url
+from nanocoder_kit_llm.net import Guard, Target, parse_url
 
 from nanocoder_mcp.credentials import LOOPBACK
 from nanocoder_mcp.server import Server

@@ -17,7 +17,7 @@ from nanocoder import (
     hookimpl,
     tool,
 )
-from nanocoder_kit_net import Answer, Guard, Limits, Target, fetch, parse_rules, parse_url
+from nanocoder_kit_llm.net import Answer, Guard, Limits, Target, fetch, parse_rules, parse_url
 
 TIMEOUT_S = 15.0
 MAX_REDIRECTS = 10

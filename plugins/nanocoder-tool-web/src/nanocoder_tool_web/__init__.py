@@ -20,7 +20,7 @@ from nanocoder import (
     tool,
 )
 from nanocoder_kit_files.text import picture_problem
-from nanocoder_kit_net import (
+from nanocoder_kit_llm.net import (
     Answer,
     Guard,
     Limits,

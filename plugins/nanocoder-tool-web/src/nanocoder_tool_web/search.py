@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from attrs import evolve, frozen
 from nanocoder import Cancel, ToolError
-from nanocoder_kit_net import Answer, Guard, Limits, Target, fetch, parse_url
+from nanocoder_kit_llm.net import Answer, Guard, Limits, Target, fetch, parse_url
 
 SNIPPET_CHARS = 400
 TITLE_CHARS = 200

@@ -17,7 +17,7 @@ MODULES: Final[Mapping[str, str]] = {
     **dict.fromkeys(("socket", "ssl", "ftplib", "smtplib", "telnetlib", "socketserver"), "net:*"),
     **dict.fromkeys(("httpx", "requests", "aiohttp", "websockets", "urllib3"), "net:*"),
     **dict.fromkeys(("http.client", "http.server", "urllib.request", "asyncio.streams"), "net:*"),
-    **dict.fromkeys(("nanocoder_kit_llm.http", "nanocoder_kit_net"), "net:*"),
+    **dict.fromkeys(("nanocoder_kit_llm.http", "nanocoder_kit_llm.net"), "net:*"),
     **dict.fromkeys(("shutil", "nanocoder_kit_process.temporary"), "fs.write"),
 }
 OS_FUNCTIONS: Final[Mapping[str, str]] = {

@@ -8,8 +8,8 @@ from typing import Final
 from attrs import frozen
 from nanocoder import ToolError
 
-from nanocoder_kit_net.rules import Address, HostRule, Rule
-from nanocoder_kit_net.target import Target
+from nanocoder_kit_llm.net.rules import Address, HostRule, Rule
+from nanocoder_kit_llm.net.target import Target
 
 # Written out, since `ipaddress` calls some of these global, and others only in newer versions.
 # Documentation networks are left in: nothing answers there.

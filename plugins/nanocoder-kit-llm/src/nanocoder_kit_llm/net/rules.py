@@ -7,7 +7,7 @@ from typing import Final
 
 from attrs import frozen
 
-from nanocoder_kit_net.target import is_port
+from nanocoder_kit_llm.net.target import is_port
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network

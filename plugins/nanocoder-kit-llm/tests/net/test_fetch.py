@@ -10,7 +10,7 @@ from contextlib import suppress
 
 import pytest
 from nanocoder import Cancel, Cancelled, ToolError
-from nanocoder_kit_net import Guard, Limits, RateLimit, fetch, parse_rules, parse_url
+from nanocoder_kit_llm.net import Guard, Limits, RateLimit, fetch, parse_rules, parse_url
 
 GUARD = Guard(parse_rules(["loopback"]))
 
@@ -342,6 +342,8 @@ def test_importing_the_kit_imports_no_http_client():
     import subprocess
     import sys
 
-    code = "import sys, nanocoder_kit_net; print({'httpx', 'httpcore', 'ssl'} & set(sys.modules))"
+    code = (
+        "import sys, nanocoder_kit_llm.net; print({'httpx', 'httpcore', 'ssl'} & set(sys.modules))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"

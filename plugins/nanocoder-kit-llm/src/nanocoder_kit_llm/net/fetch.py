@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 from attrs import frozen
 from nanocoder import Cancel, TimedOut, ToolError
 
-from nanocoder_kit_net.answer import Answer
-from nanocoder_kit_net.guard import Guard
-from nanocoder_kit_net.target import Target, invalid_url, parse_url
+from nanocoder_kit_llm.net.answer import Answer
+from nanocoder_kit_llm.net.guard import Guard
+from nanocoder_kit_llm.net.target import Target, invalid_url, parse_url
 
 if TYPE_CHECKING:
     import httpx

@@ -4,7 +4,7 @@ import socket
 
 import pytest
 from nanocoder import Cancel, ToolError
-from nanocoder_kit_net import (
+from nanocoder_kit_llm.net import (
     Guard,
     Limits,
     fetch,
