@@ -43,9 +43,8 @@ def linted(project: Path) -> Callable[..., str]:
 
 @pytest.fixture
 def checker(project: Path) -> str:
-    path = project.parent / "check.py"
-    path.write_text(CHECKER)
-    return f"{sys.executable} {path} {{path}}"
+    (project / "check.txt").write_text(CHECKER)
+    return f"{sys.executable} check.txt {{path}}"
 
 
 @pytest.mark.contract("A14")
@@ -168,3 +167,11 @@ def test_a_setting_that_cannot_be_is_refused(project, text, said):
     (folder / "config.toml").write_text(f"[plugins.policy-lint]\n{text}\n")
     with pytest.raises(nanocoder.ConfigError, match=said.replace("*", r"\*")):
         nanocoder.open_session(project)
+
+
+def test_code_that_a_linter_runs_of_a_project_stays_in_the_sandbox(project, linted):
+    outside = project.parent / "home/pwned"
+    (project / "config.txt").write_text(f"open('ran', 'w')\nopen({str(outside)!r}, 'w')")
+    linted(f"{sys.executable} config.txt", "write_file", path="a.py", content="x = 1\n")
+    assert (project / "ran").exists()
+    assert not outside.exists()

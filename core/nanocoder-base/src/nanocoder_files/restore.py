@@ -45,8 +45,7 @@ class Restore(Protocol[P]):
 
     def take_back(self, change: Change) -> None:
         """Revert *change*; one that was not made, or is already restored, is skipped."""
-        take_back = self._move_back if change.target else self._put_back
-        take_back(change)
+        (self._move_back if change.target else self._put_back)(change)
 
     def _put_back(self, change: Change) -> None:
         try:

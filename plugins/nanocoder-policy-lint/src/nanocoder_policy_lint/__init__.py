@@ -58,9 +58,8 @@ def nanocoder_after_execute(
         return None
     from nanocoder_policy_lint.linters import find_complaints
 
-    report = find_complaints(
-        _jobs(result.metadata, settings.commands), session.cwd, settings.timeout_s
-    )
+    jobs = _jobs(result.metadata, settings.commands)
+    report = find_complaints(jobs, session, settings.timeout_s)
     return evolve(result, output=f"{result.output}\n{report}", data=result.data) if report else None
 
 

@@ -1,4 +1,4 @@
-"""Starting linters: without a shell, with a scrubbed environment, for a bounded time."""
+"""Starting linters: in the sandbox, without a shell, with few variables, for a bounded time."""
 
 import os
 import select
@@ -6,9 +6,9 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import IO, cast
 
+from nanocoder import SessionInfo, ToolError
 from nanocoder_kit_process import environment, find_program, without_workspace
 
 MAX_BYTES = 65_536
@@ -19,32 +19,33 @@ SHOWN_CHARS = 4_000
 
 
 def find_complaints(
-    jobs: Iterable[tuple[str, tuple[str, ...]]], cwd: Path, timeout_s: float
+    jobs: Iterable[tuple[str, tuple[str, ...]]], session: SessionInfo, timeout_s: float
 ) -> str:
     """Return the complaints of the linters in *jobs*, pairs of a path and a command.
 
-    They run one after the other in *cwd*, for *timeout_s* seconds together. The result is "" when
-    each of them exits with 0.
+    They run one after the other in the workspace, for *timeout_s* seconds together. The result is
+    "" when each of them exits with 0.
     """
-    return "\n".join(_complaints(jobs, cwd, time.monotonic() + timeout_s))
+    return "\n".join(_complaints(jobs, session, time.monotonic() + timeout_s))
 
 
 def _complaints(
-    jobs: Iterable[tuple[str, tuple[str, ...]]], cwd: Path, deadline: float
+    jobs: Iterable[tuple[str, tuple[str, ...]]], session: SessionInfo, deadline: float
 ) -> Iterator[str]:
     finished = set()
     for path, words in jobs:
-        if not (cwd / path).is_file():  # deleted, or moved away
+        if not (session.cwd / path).is_file():  # deleted, or moved away
             continue
         # A path that begins with "-" would be read as an option.
         argv = tuple(word.replace("{path}", os.path.join(".", path)) for word in words)
         if argv not in finished:  # a command without {path} is the same for each file
             finished.add(argv)
-            if complaint := _complaint(argv, cwd, deadline):
+            if complaint := _complaint(argv, session, deadline):
                 yield f"[{' '.join(argv)}: {complaint}]"
 
 
-def _complaint(argv: tuple[str, ...], cwd: Path, deadline: float) -> str:
+def _complaint(argv: tuple[str, ...], session: SessionInfo, deadline: float) -> str:
+    cwd = session.cwd
     env = environment(os.environ, workspace=cwd)
     path = env.get("PATH", "")
     program = find_program(argv[0], path, cwd)
@@ -52,7 +53,8 @@ def _complaint(argv: tuple[str, ...], cwd: Path, deadline: float) -> str:
         return "there is no such program outside the workspace; give its path"
     try:
         process = subprocess.Popen(
-            [program, *argv[1:]],
+            # A linter may run code of the project, such as that of its own configuration.
+            session.wrap([program, *argv[1:]]),
             cwd=cwd,
             env={**env, "PATH": without_workspace(path, cwd)},
             stdin=subprocess.DEVNULL,
@@ -60,8 +62,8 @@ def _complaint(argv: tuple[str, ...], cwd: Path, deadline: float) -> str:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-    except OSError as error:
-        return f"it does not start: {error.strerror}"
+    except (OSError, ToolError) as error:
+        return f"it does not start: {getattr(error, 'strerror', error)}"
     with process:
         try:
             output = _output(process, deadline)

@@ -89,7 +89,7 @@ class Runtime(_Working):
     def __attrs_post_init__(self) -> None:
         self._readable = SessionReadable(self.plugins, self.info)
         self.info = self._readable.session = evolve(
-            self.info, readable=self._readable, find_sandbox=self.sandbox
+            self.info, readable=self._readable, find_sandbox=self.sandbox, wrap=self.wrap
         )
         self.approvals = Approvals(self)
         self.report = Report(session_id=self.info.id)
@@ -319,7 +319,7 @@ class Runtime(_Working):
         return "" if self.journal is None else self.journal.output(name, data)
 
     def wrap(
-        self, argv: list[str], ports: Sequence[int], access: Access | None = None
+        self, argv: list[str], ports: Sequence[int] = (), access: Access | None = None
     ) -> list[str]:
         """Return *argv* as the session's sandbox runs it with *access*; raises ToolError."""
         chosen = None if access is Access.OUTSIDE else self._chosen_sandbox()

@@ -61,7 +61,8 @@ class SessionInfo:
     lowers the number of calls that work at once. In a *dry_run* calls that would change something
     are shown but not run. With *is_trial* a call is only judged, to be shown or to be asked about
     with others. *answer_schema* is a JSON Schema that answers should fit. *find_sandbox* returns
-    `sandbox`, and raises ToolError if it cannot be used. *notices* takes lines for the person, such
+    `sandbox`, and raises ToolError if it cannot be used; *wrap* returns the command line of a
+    program as that sandbox runs it, and raises alike. *notices* takes lines for the person, such
     as a file that a plugin refused to read.
     """
 
@@ -86,6 +87,7 @@ class SessionInfo:
     call_limit: CallLimit = field(factory=CallLimit, eq=False, repr=False)
     answer_schema: Mapping[str, Any] | None = field(default=None, eq=False, repr=False)
     find_sandbox: Callable[[], str] = field(default=str, eq=False, repr=False)
+    wrap: Callable[[list[str]], list[str]] = field(default=list, eq=False, repr=False)
     notices: Notices = field(factory=Notices, eq=False, repr=False)
 
     @property
