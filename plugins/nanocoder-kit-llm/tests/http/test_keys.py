@@ -6,6 +6,7 @@ import pytest
 from nanocoder import Cancel, ConfigError, ProviderError
 from nanocoder_kit_files.redact import Redactor
 from nanocoder_kit_llm.http import Client, Key
+from nanocoder_kit_llm.http.key_command import KeyCommand
 from nanocoder_testing.server import ScriptedServer, events, refusal
 
 ACME = Key("ACME_API_KEY")
@@ -195,3 +196,8 @@ def test_the_workspace_does_not_choose_the_program(tmp_path, monkeypatch):
 def test_quotes_around_a_key_are_no_part_of_it(monkeypatch, written):
     monkeypatch.setenv("ACME_KEY", written)
     assert Key("ACME_KEY").read() == "sk-1"
+
+
+def test_the_program_does_not_start_in_the_workspace(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert KeyCommand(("pwd",)).read() == "/"

@@ -41,6 +41,7 @@ class KeyCommand:
             # The user's program inherits their environment, except variables that load code.
             ran = subprocess.run(
                 [self._program(), *self._argv[1:]],
+                cwd="/",  # a shim of a version manager obeys files of the folder that it starts in
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 env=environment(os.environ, tuple(os.environ)),
