@@ -234,10 +234,13 @@ def test_a_rule_about_all_of_a_directory_names_the_programs_in_it(rule, command,
         ("bash(make > log)", "without '>'"),
         ('bash(git commit -m "x y")', "without '\"'"),
         ("bash(X=1 make)", "NAME=value"),
+        ("bash(make\0)", "NUL"),
+        ("edit(a\0b)", "NUL"),
+        ("fetch(https://example.org/\0)", "NUL"),
     ],
 )
 @pytest.mark.parametrize("kind", ["deny", "ask", "allow"])
-def test_a_rule_that_can_match_no_command_stops_the_start(rule, problem, kind, judge):
+def test_a_rule_that_can_match_nothing_stops_the_start(rule, problem, kind, judge):
     with pytest.raises(ValueError, match="can match nothing") as refused:
         judge("bash", {"command": "ls"}, **{kind: [rule]})
     assert repr(rule) in str(refused.value)

@@ -50,7 +50,10 @@ def test_braces_mean_what_they_mean_in_rules(read):
 
 @pytest.mark.parametrize(
     ("line", "problem"),
-    [("[[:nope:]]", "no class"), ("a[b", "not closed"), ("a\\", "backslash"), ("{a,b}" * 7, "64")],
+    [
+        *(("[[:nope:]]", "no class"), ("a[b", "not closed"), ("a\\", "backslash")),
+        *(("{a,b}" * 7, "64"), ("a\0b", "NUL")),
+    ],
 )
 def test_a_pattern_that_matches_nothing_is_named_with_its_line(read, line, problem):
     write(read.root, ".nanocoderignore", f"# first\n{line}\n")

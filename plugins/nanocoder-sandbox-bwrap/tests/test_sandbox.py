@@ -85,6 +85,19 @@ def test_a_command_that_misses_the_network_is_told_how_a_host_is_allowed(nanocod
 
 
 @pytest.mark.needs("bwrap")
+@pytest.mark.parametrize("path", ["kept", "deep/kept", '"$PWD/deep/kept"', "folder/a"])
+def test_a_command_that_writes_what_a_rule_keeps_is_told_which_rule(nanocoder, tmp_path, path):
+    for folder in ("deep", "folder"):
+        (tmp_path / "ws" / folder).mkdir(parents=True)
+    for name in ("kept", "deep/kept", "folder/a"):
+        (tmp_path / "ws" / name).write_text("as it was")
+    rules = '[plugins.policy-rules]\ndeny = ["edit_file(kept)", "edit_file(folder/**)"]'
+    output = call(nanocoder, f"echo x > {path}", f'sandbox = "bwrap"\n{rules}')["output"]
+    rule = "edit_file(folder/**)" if path.startswith("folder") else "edit_file(kept)"
+    assert f"from being changed (the rule '{rule}' forbids it): call again with" in output
+
+
+@pytest.mark.needs("bwrap")
 def test_a_command_that_fails_for_another_reason_gets_no_hint(nanocoder):
     for command in ("false", "echo Could not resolve host: x.example.org"):
         assert "has no network" not in call(nanocoder, command)["output"]

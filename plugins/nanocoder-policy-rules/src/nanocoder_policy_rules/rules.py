@@ -221,6 +221,8 @@ def _check(rule: Rule) -> None:
 
 
 def _why_nothing_matches(rule: Rule) -> str:
+    if "\0" in rule.pattern:
+        return "no name, word or address has a NUL character"
     if rule.tool != SHELL:
         return "" if "://" in rule.pattern else problem_of_glob(rule.pattern)
     if sign := next((sign for sign in _SYNTAX if sign in rule.pattern), ""):

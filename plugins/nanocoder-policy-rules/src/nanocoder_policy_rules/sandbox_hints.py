@@ -1,6 +1,7 @@
 """The line that tells the model why its command failed in the sandbox, and what it may ask for."""
 
 import re
+from itertools import islice
 from typing import Final
 
 from attrs import evolve
@@ -28,6 +29,8 @@ _WRITE: Final = 'call again with access="write"'
 _KEPT: Final = "protected names and files that a rule keeps from being changed"
 _HIDES: Final = "hides secrets and files that a rule denies"
 _HIDDEN_OBJECT: Final = re.compile(r"^fatal: unable to read [0-9a-f]{40,}$", re.MULTILINE)
+_BETWEEN_PATHS: Final = re.compile(r"[\s:;,'\"`]+")
+_MAX_PATHS: Final = 100
 _WITHOUT: Final = "leave these files out, as in `git diff --cached -- . ':!.env'`"
 
 
@@ -38,7 +41,7 @@ def with_hint(result: ToolResult, call: ToolCall, session: SessionInfo) -> ToolR
     """
     access = call.arguments.get("access")
     is_read_only = session.mode is Mode.ASK and access != "write"
-    limit, step = _limit(result, session, is_read_only=is_read_only)
+    limit, step = _limit(result, call, session, is_read_only=is_read_only)
     if not limit or access == "outside":
         return None
     if _HIDDEN_OBJECT.search(result.output):
@@ -53,7 +56,9 @@ def with_hint(result: ToolResult, call: ToolCall, session: SessionInfo) -> ToolR
     return evolve(result, output=f"{result.output.rstrip()}\n{hint}", data=data)
 
 
-def _limit(result: ToolResult, session: SessionInfo, *, is_read_only: bool) -> tuple[str, str]:
+def _limit(
+    result: ToolResult, call: ToolCall, session: SessionInfo, *, is_read_only: bool
+) -> tuple[str, str]:
     """Return the limit of the sandbox that a command met and the next step, "" for none."""
     output = result.output
     if _NO_NETWORK.search(output) and (result.is_error or _SAID_BY_PROGRAM.search(output)):
@@ -70,5 +75,16 @@ def _limit(result: ToolResult, session: SessionInfo, *, is_read_only: bool) -> t
             limit = f"keeps the workspace read-only, and {_HIDES}"
             return limit, f"to change files, {_WRITE}, {elsewhere}"
         limit = f"lets only the workspace be written, but for {_KEPT}, and {_HIDES}"
-        return limit, _OUTSIDE
+        return _kept(output, call, session) or limit, _OUTSIDE
     return "", ""
+
+
+def _kept(output: str, call: ToolCall, session: SessionInfo) -> str:
+    """Return the first path in refusals that a rule keeps as it is, with the rule; "" for none."""
+    refusals = filter(_REFUSED.search, output.splitlines())
+    words = dict.fromkeys(word for line in refusals for word in _BETWEEN_PATHS.split(line))
+    for word in islice(filter(None, words), _MAX_PATHS):
+        path = session.resolve(word, call.arguments.get("workdir", "."), literal=True)
+        if path.is_inside and (why := session.readable.why_read_only(path.path)):
+            return f"keeps {path.path!r} from being changed ({why})"
+    return ""

@@ -93,6 +93,8 @@ def expand_braces(pattern: str) -> list[str]:
     """
     if len(pattern) > MAX_PATTERN:
         raise BadPattern(f"the pattern is longer than {MAX_PATTERN} characters")
+    if "\0" in pattern:
+        raise BadPattern("no name has a NUL character")
     patterns: list[str] = []
     pending = [pattern]
     while pending:

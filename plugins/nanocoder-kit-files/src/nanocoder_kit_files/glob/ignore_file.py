@@ -125,7 +125,7 @@ def _read(data: bytes, *, braces: bool) -> tuple[list[Rule], bool, list[tuple[in
 def _rules(line: bytes, order: int, *, braces: bool) -> list[Rule]:
     """Return the rules of one line, none for an empty one; raises Malformed."""
     singles = [line]
-    if braces and b"{" in line:
+    if braces and (b"{" in line or b"\0" in line):
         try:
             texts = expand_braces(line.decode(errors="surrogateescape"))
         except BadPattern as error:
