@@ -5,17 +5,17 @@ sandbox gives is asked about. Without one, only a short list of commands runs un
 """
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from attrs import evolve
-from nanocoder import Access, Decision, Effect, Mode, ProtectionKind, Risk, Verdict
+from nanocoder import Access, Decision, Effect, Mode, ProtectionKind, Risk, Verdict, one_line
 
 from nanocoder_policy_rules import paths, rule_matching
 from nanocoder_policy_rules.call_context import ANY_TOOL, REACHES_OUT, CallContext
 from nanocoder_policy_rules.rule_matching import Match, allows
 from nanocoder_policy_rules.rule_tables import RuleVerdict
 from nanocoder_policy_rules.rules import SHELL
-from nanocoder_policy_rules.shell_text import clip_line
 from nanocoder_policy_rules.unasked import (
     covering_rule,
     only_reads,
@@ -35,6 +35,7 @@ _STARTING_GIT: Final = frozenset(("hooks", "config", "config.worktree", "commond
 _DEEDS: Final = {Effect.WRITE: "writes", Effect.EXECUTE: "runs programs"}
 _NEEDS: Final = "needs your approval"
 _UNDECLARED: Final = "does not declare its effects"
+_SHOWN_CHARS: Final = 60
 _UNSURE: Final = (
     "a part of it is computed when it runs, an argument that may be run, or perhaps another"
     " spelling of the same option"
@@ -76,10 +77,6 @@ def _is_output(context: CallContext, path: "ResolvedPath") -> bool:
     return outputs is not None and f"{path.place}/".startswith(f"{outputs}/")
 
 
-def _deny_by_rule(context: CallContext) -> Verdict | None:
-    return _apply_rules(context, "deny", Match.YES)
-
-
 def _deny_damage(context: CallContext) -> Verdict | None:
     if not context.settings.blocklist or not context.started:
         return None
@@ -101,19 +98,10 @@ def _deny_secret(context: CallContext) -> Verdict | None:
     return Verdict(Decision.DENY, reason, rule=f"secrets: {secret}", source=_DEFAULT)
 
 
-def _deny_reading(context: CallContext) -> Verdict | None:
-    return _judge_reading(context, context.session.readable.refuses, Decision.DENY)
-
-
-def _ask_about_reading(context: CallContext) -> Verdict | None:
-    return _judge_reading(context, context.session.readable.asks, Decision.ASK)
-
-
-def _judge_reading(
-    context: CallContext, question: Callable[[str], str], decision: Decision
-) -> Verdict | None:
+def _judge_reading(context: CallContext, decision: Decision) -> Verdict | None:
     """Judge a tool that reads, or a command, by what all policies say about the paths it names."""
-    reads = context.tool.is_read_only
+    reads, readable = context.tool.is_read_only, context.session.readable
+    question = readable.refuses if decision is Decision.DENY else readable.asks
     # A file that is moved or copied can be read afterwards.
     named = context.paths if reads or len(context.paths) > 1 else context.operands
     for path in named:
@@ -174,15 +162,6 @@ def _protected_words(context: CallContext) -> "Iterator[ResolvedPath]":
             yield path
 
 
-def _ask_by_rule(context: CallContext) -> Verdict | None:
-    return _apply_rules(context, "ask", Match.YES)
-
-
-def _ask_when_unsure(context: CallContext) -> Verdict | None:
-    """Ask where a rule that forbids may be about a command that cannot be read for certain."""
-    return _apply_rules(context, "deny", Match.MAYBE) or _apply_rules(context, "ask", Match.MAYBE)
-
-
 def _apply_rules(context: CallContext, kind: RuleVerdict, match: Match) -> Verdict | None:
     """Judge by the first rule of a *kind* that matches so certainly; one that may match asks."""
     for rule, how_certain in rule_matching.matches(context, kind):
@@ -207,7 +186,7 @@ def _allow_by_rule(context: CallContext) -> Verdict | None:
     rules = rule_matching.rules_in_force(context, "allow")
     is_command = context.call.name == SHELL
     fitting = (
-        each for each in rules if each.fits_any or (not is_command and allows(each, context))
+        each for each in rules if not each.pattern or (not is_command and allows(each, context))
     )
     rule = next(fitting, None) or (covering_rule(rules, context) if is_command else None)
     if rule is None:
@@ -236,12 +215,6 @@ def _ask_about_lasting(context: CallContext) -> Verdict | None:
     return Verdict(Decision.ASK, reason, "lasting commands", _DEFAULT, access=access)
 
 
-def _allow_calling(context: CallContext) -> Verdict | None:
-    if ANY_TOOL not in context.tool.composed_of:
-        return None
-    return Verdict(Decision.ALLOW, "each of its calls is judged by itself", source=_DEFAULT)
-
-
 def _ask_to_confirm(context: CallContext) -> Verdict | None:
     if context.mode == Mode.AUTO or not _wants_consent(context):
         return None
@@ -266,49 +239,49 @@ def _ask_to_leave(context: CallContext) -> Verdict | None:
     else:
         return None
     why = context.call.arguments.get("reason")
-    reason = f"{what}: {clip_line(why)}" if isinstance(why, str) and why else what
+    reason = f"{what}: {one_line(why, _SHOWN_CHARS)}" if isinstance(why, str) and why else what
     return _ask(context, reason)
 
 
-def _allow_in_sandbox(context: CallContext) -> Verdict | None:
+def _allow_by_default(context: CallContext) -> Verdict | None:
+    """Allow what the sandbox holds, what only reads, and what the mode lets through."""
+    tool, source = context.tool, _DEFAULT
+    if ANY_TOOL in tool.composed_of:
+        reason = "each of its calls is judged by itself"
+    elif context.may_use_sandbox and _is_held_as_asked(context):
+        what = "read-only" if context.access is Access.READ else "the workspace writable"
+        reason, source = f"it runs in the sandbox {context.sandbox}, {what}", f"{_TABLE}.sandboxed"
+    elif context.command and only_reads(context):
+        reason = "a command that only reads"
+    elif context.mode == Mode.AUTO and not context.lacks_sandbox:
+        reason, source = "mode auto does not ask", "mode auto"
+    elif _is_safe(context):
+        reason = f"{tool.name} is rated safe"
+    elif context.mode == Mode.EDITS and _only_edits(context):
+        reason, source = "mode edits allows changes to files", "mode edits"
+    else:
+        return None
+    return Verdict(Decision.ALLOW, reason, source=source)
+
+
+def _is_held_as_asked(context: CallContext) -> bool:
     # A tool that has no argument for more access gets it at once, so in mode ask it is asked about.
-    is_for_mode = context.call.name == SHELL or context.mode in {Mode.EDITS, Mode.AUTO}
-    if not context.may_use_sandbox or not is_for_mode:
-        return None
-    what = "read-only" if context.access is Access.READ else "the workspace writable"
-    reason = f"it runs in the sandbox {context.sandbox}, {what}"
-    return Verdict(Decision.ALLOW, reason, source=f"{_TABLE}.sandboxed")
+    return context.call.name == SHELL or context.mode in {Mode.EDITS, Mode.AUTO}
 
 
-def _allow_reading(context: CallContext) -> Verdict | None:
-    if not context.command or not only_reads(context):
-        return None
-    return Verdict(Decision.ALLOW, "a command that only reads", source=_DEFAULT)
-
-
-def _allow_in_auto(context: CallContext) -> Verdict | None:
-    if context.mode != Mode.AUTO or context.lacks_sandbox:
-        return None
-    return Verdict(Decision.ALLOW, "mode auto does not ask", source="mode auto")
-
-
-def _allow_safe(context: CallContext) -> Verdict | None:
+def _is_safe(context: CallContext) -> bool:
     tool = context.tool
-    if tool.risk is not Risk.SAFE or not tool.effects or tool.effects & REACHES_OUT:
-        return None
-    if Effect.WRITE in tool.effects and context.paths:
-        return None
-    return Verdict(Decision.ALLOW, f"{tool.name} is rated safe", source=_DEFAULT)
+    is_harmless = bool(tool.effects) and not tool.effects & REACHES_OUT
+    changes_paths = Effect.WRITE in tool.effects and context.paths
+    return tool.risk is Risk.SAFE and is_harmless and not changes_paths
 
 
-def _allow_edits(context: CallContext) -> Verdict | None:
-    tool = context.tool
+def _only_edits(context: CallContext) -> bool:
+    """Tell whether a call only changes files of the workspace, and destroys none."""
+    tool, paths = context.tool, context.paths
     changes_files = Effect.WRITE in tool.effects and not tool.effects & REACHES_OUT
-    if context.mode != Mode.EDITS or not changes_files or tool.risk is Risk.DESTRUCTIVE:
-        return None
-    if not context.paths or not all(path.is_inside for path in context.paths):
-        return None
-    return Verdict(Decision.ALLOW, "mode edits allows changes to files", source="mode edits")
+    is_inside = bool(paths) and all(path.is_inside for path in paths)
+    return changes_files and is_inside and tool.risk is not Risk.DESTRUCTIVE
 
 
 def _ask(context: CallContext, reason: str = "") -> Verdict:
@@ -331,10 +304,10 @@ def _unknown_part(context: CallContext) -> str:
     """Return the part of a command that keeps it from running unasked, "" without a command."""
     if not context.command:
         return ""
-    part = why_not_reading(context) or f"`{clip_line(context.command)}`"
+    part = why_not_reading(context) or f"`{one_line(context.command, _SHOWN_CHARS)}`"
     if part.startswith("`"):
-        return f"{clip_line(part)} is not known to be read-only"
-    return f"`{clip_line(context.command)}` is not known to be read-only: {part}"
+        return f"{one_line(part, _SHOWN_CHARS)} is not known to be read-only"
+    return f"`{one_line(context.command, _SHOWN_CHARS)}` is not known to be read-only: {part}"
 
 
 def _rating(tool: "Tool[..., Any]") -> str:
@@ -344,24 +317,21 @@ def _rating(tool: "Tool[..., Any]") -> str:
 
 
 _STEPS: tuple[Callable[[CallContext], Verdict | None], ...] = (
-    _deny_by_rule,
+    partial(_apply_rules, kind="deny", match=Match.YES),
     _deny_damage,
     _deny_secret,
-    _deny_reading,
+    partial(_judge_reading, decision=Decision.DENY),
     _deny_in_plan,
     _ask_about_protected,
-    _ask_by_rule,
-    _ask_about_reading,
+    partial(_apply_rules, kind="ask", match=Match.YES),
+    partial(_judge_reading, decision=Decision.ASK),
     _ask_about_unchangeable,
-    _ask_when_unsure,
+    # A rule that forbids may be about a command that cannot be read for certain.
+    partial(_apply_rules, kind="deny", match=Match.MAYBE),
+    partial(_apply_rules, kind="ask", match=Match.MAYBE),
     _allow_by_rule,
     _ask_about_lasting,
     _ask_to_confirm,
     _ask_to_leave,
-    _allow_calling,
-    _allow_in_sandbox,
-    _allow_reading,
-    _allow_in_auto,
-    _allow_safe,
-    _allow_edits,
+    _allow_by_default,
 )

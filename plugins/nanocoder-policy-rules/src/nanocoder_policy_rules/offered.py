@@ -42,7 +42,7 @@ class Offered:
 
 def _is_for_all_calls(rule: "Rule") -> bool:
     """Tell whether a rule is about a tool by name or plugin, and about all its arguments."""
-    return rule.fits_any and not rule.table.effect and not rule.table.risk
+    return not rule.pattern and not rule.table.effect and not rule.table.risk
 
 
 def _denies(rule: "Rule", definition: "ToolDefinition") -> bool:

@@ -87,14 +87,9 @@ class Rule:
         return source
 
     @property
-    def fits_any(self) -> bool:
-        """Tell whether the rule is about every call of its tools."""
-        return not self.pattern
-
-    @property
     def is_bare(self) -> bool:
         """Tell whether the rule has only a tool; `(**)` is about any path."""
-        return self.fits_any and "(" not in self.text
+        return not self.pattern and "(" not in self.text
 
     @property
     def is_absolute(self) -> bool:

@@ -37,7 +37,6 @@ MAX_DEPTH: Final = 3
 MAX_WORDS: Final = 200
 MAX_LEVEL: Final = 200
 MAX_CACHED: Final = 256
-SHOWN_CHARS: Final = 60
 _CHUNK_BYTES: Final = 1_024
 _RUNS: Final = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 # Options, durations and assignments, which stand before the program that a wrapper starts.
@@ -134,12 +133,6 @@ def parse(text: str, depth: int = 0) -> Script:
     problem = problem or next((script.problem for script in inner if script.problem), "")
     commands += [command for script in inner for command in script.commands]
     return Script(tuple(commands), frozenset(visit.kind for visit in nodes), problem)
-
-
-def clip_line(text: str) -> str:
-    """Return *text* as one short line."""
-    line = " ".join(text.split())
-    return line if len(line) <= SHOWN_CHARS else f"{line[:SHOWN_CHARS]}…"
 
 
 def _started(command: Command) -> Iterator[Sequence[Word]]:
