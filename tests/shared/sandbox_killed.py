@@ -27,11 +27,11 @@ subprocess.run(box.wrap(["/bin/sh", "-c", command], ()), cwd=workspace, check=Fa
 OF_KILLED = "mkdir armed; sleep 60"
 
 
-def kill_a_session(repository, box, workspace):
-    """Let a session run OF_KILLED, and kill it."""
+def kill_a_session(repository, box, workspace, command=OF_KILLED):
+    """Let a session run a command that makes a folder `armed` and waits, and kill it then."""
     argv = [sys.executable, "-c", SESSION, box.__module__, box.__qualname__, str(workspace)]
     environ = {**os.environ, "TMPDIR": tempfile.gettempdir()}
-    session = subprocess.Popen([*argv, OF_KILLED], env=environ)
+    session = subprocess.Popen([*argv, command], env=environ)
     await_path(workspace / "armed")
     session.send_signal(signal.SIGKILL)
     session.wait()

@@ -2,13 +2,16 @@
 
 import os
 import shutil
+import time
 
 import pytest
 from nanocoder_kit_sandbox import Settings
+from nanocoder_kit_sandbox.leases import LOCK, is_held
 from nanocoder_kit_sandbox.repository import HELD
 from nanocoder_sandbox_bwrap.bubblewrap import Bubblewrap
 from sandbox_git import *  # noqa: F403
 from sandbox_index import *  # noqa: F403
+from sandbox_killed import kill_a_session, only_place
 from sandbox_objects import *  # noqa: F403
 from sandbox_secrets_in_git import *  # noqa: F403
 from sandboxed_place import SECRET, inside, repository  # noqa: F401
@@ -75,6 +78,56 @@ def test_a_rebase_that_its_session_leaves_can_be_begun_anew(repository):  # noqa
     assert repository.git("branch", "--show-current") == "work\n"
     repository.git("checkout", "-qf", "work")
     assert (repository.workspace / "file").read_text() == "a\n"
+
+
+WORK_OF_KILLED = """git checkout -qb work; echo a > file; git commit -qam a
+git merge -q --no-ff --no-commit side; echo b > new; git add new; mkdir armed; sleep 60"""
+
+
+def await_end(repository):  # noqa: F811
+    """Wait until nothing of a killed session runs any more."""
+    lock = only_place(repository) / LOCK
+    while is_held(lock):
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def killed(repository, box, monkeypatch):  # noqa: F811
+    """Provide a repository after a session in it was killed, at once after git wrote."""
+    for name, value in PERSON.items():
+        monkeypatch.setenv(name, value)
+    repository.git("checkout", "-qb", "side")
+    repository.git("commit", "-qm", "aside", "--allow-empty")
+    repository.git("checkout", "-q", "-")
+    kill_a_session(repository, box, repository.workspace, WORK_OF_KILLED)
+    await_end(repository)
+    assert repository.git("--no-optional-locks", "status", "--short", "-uno") != "A  new\n"
+    return repository
+
+
+def test_the_next_session_takes_over_what_git_did_in_one_that_was_killed(killed):
+    assert killed.open().changes() == []
+    assert killed.git("branch", "--show-current") == "work\n"
+    assert killed.git("status", "--short", "-uno") == "A  new\n"
+    killed.git("commit", "-qm", "both")
+    assert killed.git("log", "-1", "--format=%P").count(" ") == 1  # it was a merge
+
+
+def test_the_next_session_takes_over_nothing_after_a_person_changed_something(killed):
+    killed.git("symbolic-ref", "HEAD", "refs/heads/side")
+    killed.git("reset", "-q")
+    assert killed.open().changes() == []
+    assert killed.git("branch", "--show-current") == "side\n"
+    assert killed.git("status", "--short", "-uno") == " M file\n"
+
+
+def test_the_next_session_takes_over_no_files_that_git_does_not_make(repository, box):  # noqa: F811
+    command = "printf x > .git/HEAD; printf x > .git/index; mkdir armed; sleep 60"
+    kill_a_session(repository, box, repository.workspace, command)
+    await_end(repository)
+    before = repository.git("--no-optional-locks", "status")
+    assert len(repository.open().changes()) == len(("HEAD", "index"))
+    assert repository.git("status") == before
 
 
 def test_a_lock_that_stays_outside_keeps_git_inside_from_half_a_commit(repository):  # noqa: F811

@@ -3,6 +3,7 @@
 import os
 import threading
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Final
 
 from nanocoder import Access, SessionInfo, ToolError, counted
@@ -13,7 +14,7 @@ from nanocoder_kit_sandbox.arrivals import Arrivals
 from nanocoder_kit_sandbox.hidden import is_in, relative_sockets
 from nanocoder_kit_sandbox.kept_objects import KeptObjects
 from nanocoder_kit_sandbox.mounts import Mount, MountAccess, read_only, unreadable, writable
-from nanocoder_kit_sandbox.repository import InnerRepository
+from nanocoder_kit_sandbox.repository import InnerRepository, inner_repositories
 from nanocoder_kit_sandbox.sandbox_files import SandboxFiles, unavailable
 from nanocoder_kit_sandbox.settings import Settings
 from nanocoder_kit_sandbox.survey import Survey, Surveyed, ancestors, outer_folders
@@ -38,14 +39,14 @@ class Inside:
         self._root = str(session.cwd)
         self._writable = frozenset(settings.writable)
         self._has_network = settings.network
-        self.files = SandboxFiles(session, self._look_again)
+        self._lines: list[str] = []
+        self.files = SandboxFiles(session, self._look_again, self._recover)
         self._survey = Survey(session.cwd)
         self._arrivals = Arrivals(session.cwd)
         self._readable = Readable()
         self._stores: tuple[str, ...] = ()
         self._repositories: list[InnerRepository] = []
         self._settled: frozenset[str] | None = None
-        self._lines: list[str] = []
         self._guard = threading.Lock()
         lease = self.files.lease
         self._objects = KeptObjects(lease.folder.name)
@@ -173,6 +174,11 @@ class Inside:
             with self._guard:
                 self._lines.append(str(error))
 
+    def _recover(self, copies: Path) -> None:
+        """Take over what git did in a session of this workspace that was killed."""
+        for repository in inner_repositories(stores_of(self._root), copies, self._root):
+            self._lines += repository.recover()
+
     def _settle(self, names: Surveyed) -> None:
         """Record the names that existed while nothing ran inside.
 
@@ -215,10 +221,7 @@ class Inside:
         try:
             if stores != self._stores:
                 self._stores = stores
-                self._repositories = [
-                    InnerRepository(stores, store, self.files.git / str(number), self._root)
-                    for number, store in enumerate(stores)
-                ]
+                self._repositories = inner_repositories(stores, self.files.git, self._root)
             return [mount for each in self._repositories for mount in each.mounts(denied)]
         except OSError as error:
             problem = f"{error.filename}: {error.strerror}"

@@ -6,6 +6,7 @@ Only files on a list come back from it, and only with content that starts nothin
 that a program makes or changes there stays in the sandbox: settings, hooks, a rebase under way.
 """
 
+import json
 import os
 import shutil
 import stat
@@ -39,6 +40,7 @@ CONFIG_STAYS: Final = (
 )
 INDEX: Final = "index"
 LOCK_S: Final = 2.0
+LOCK_NS: Final = int(LOCK_S * 1e9)
 """The time to wait for a file that a git outside has locked."""
 LOCKED: Final = (
     "is locked by {}, and stays as it is there: if no git runs outside, a git that was killed left"
@@ -69,6 +71,7 @@ class InnerRepository:
             *(OF_CHECKOUT if store == stores[-1] else ()),
         )
         self._base: dict[str, bytes | None] = {}  # what both sides had at the last exchange
+        self._times = inside.with_suffix(".times")  # of the same files, for who recovers them
         self._config: bytes | None = None
         self._is_held = False
         self._locks: set[str] = set()
@@ -108,6 +111,17 @@ class InnerRepository:
             self._config = config
             return problems
 
+    def recover(self) -> list[str]:
+        """Take over what a session that was killed had not, and return what was not taken over.
+
+        Nothing is taken over if something outside has changed since its last exchange.
+        """
+        with suppress(OSError, ValueError):  # nothing was exchanged, or it was killed meanwhile
+            if json.loads(self._times.read_bytes()) == self._outer_times():
+                self._base = {name: _read(self._outside / name) for name in self._returning}
+                return [*self._exchange()]
+        return []
+
     def _mounts_of(self, entry: "os.DirEntry[str]") -> list[Mount]:
         copy = self._inside / entry.name
         if copy.is_symlink() or not copy.is_dir():
@@ -137,9 +151,9 @@ class InnerRepository:
         An editor's git outside is done in a moment, and is waited for.
         """
         for lock in (f"{name}{LOCK}" for name in _ALWAYS if name in self._returning):
-            while 0 < (age_s := _age_s(self._outside / lock)) <= LOCK_S:
+            while (made_ns := _written_ns(self._outside / lock)) > time.time_ns() - LOCK_NS:
                 time.sleep(_POLL_S)
-            stays = age_s > LOCK_S
+            stays = made_ns >= 0
             if stays and lock not in self._locks:
                 with suppress(FileExistsError):
                     os.close(os.open(self._inside / lock, _NEW, 0o644))
@@ -156,6 +170,7 @@ class InnerRepository:
             yield from () if was_held else (HELD,)
             return
         tops = str(self._outside), str(self._inside)  # two paths for each name take long to make
+        earlier = dict(self._base)
         for name in self._returning:
             outside, inside = (_read(f"{top}/{name}") for top in tops)
             before = self._base.get(name)
@@ -172,6 +187,11 @@ class InnerRepository:
             self._base[name] = outside
             if problem:
                 yield f"{self._named(name)} {problem}"
+        if self._base != earlier:
+            self._times.write_text(json.dumps(self._outer_times()), encoding="ascii")
+
+    def _outer_times(self) -> dict[str, int]:
+        return {name: _written_ns(self._outside / name) for name in self._returning}
 
     def _is_under_way(self) -> bool:
         """Tell whether git began work in several steps inside, and not outside."""
@@ -242,6 +262,14 @@ class InnerRepository:
                             yield f"{folder}/{name}", name, descriptor
 
 
+def inner_repositories(
+    stores: tuple[str, ...], folder: Path, workspace: str
+) -> list[InnerRepository]:
+    """Return the *stores* of a *workspace* as programs inside have them, in *folder*."""
+    pairs = enumerate(stores)
+    return [InnerRepository(stores, each, folder / str(at), workspace) for at, each in pairs]
+
+
 def _read(path: Path | str) -> bytes | None:
     """Return the content of a file; None when it is missing, too large, or no regular file."""
     try:  # many files before each command, for which `suppress` takes as long as the rest
@@ -253,16 +281,15 @@ def _read(path: Path | str) -> bytes | None:
 def _copy_time(source: Path | str, target: Path | str) -> None:
     """Give a copy the time of its source: by that of its index, git sees what may have changed."""
     with suppress(OSError):  # it is removed
-        written_ns = os.lstat(source).st_mtime_ns
-        os.utime(target, ns=(written_ns, written_ns), follow_symlinks=False)
+        os.utime(target, ns=(_written_ns(source),) * 2, follow_symlinks=False)
 
 
-def _age_s(path: Path) -> float:
-    """Return the age of a file in seconds, 0 if it is missing."""
+def _written_ns(path: Path | str) -> int:
+    """Return the time at which a file was written, -1 if it is missing."""
     try:
-        return time.time() - path.lstat().st_mtime
+        return os.lstat(path).st_mtime_ns
     except OSError:
-        return 0.0
+        return -1
 
 
 def _put(path: Path, content: bytes | None) -> None:
