@@ -276,6 +276,16 @@ def test_git_outside_writes_to_no_file_that_a_link_leads_to(repository, path):
     assert "$(evil)" in repository.git("log", "--format=%s")
 
 
+@pytest.mark.parametrize("name", ["HEAD", "packed-refs"])
+def test_no_reference_leads_out_of_the_repository(repository, name):
+    reference, before = "refs/../../../out/file", repository.git("log", "--format=%s")
+    line = f"ref: {reference}" if name == "HEAD" else f"$(git rev-parse HEAD) {reference}"
+    lock = f".git/{name}.lock"
+    repository.run(f'printf "%s\\n" "{line}" > {lock} && mv -f {lock} .git/{name}')
+    repository.close()
+    assert repository.git("log", "--format=%s") == before
+
+
 def test_objects_are_not_read_from_elsewhere(repository):
     repository.run("echo /elsewhere > .git/objects/info/alternates")
     assert not (repository.workspace / ".git/objects/info/alternates").exists()

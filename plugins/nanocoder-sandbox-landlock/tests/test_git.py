@@ -22,6 +22,7 @@ from sandbox_git import (  # noqa: F401
     test_files_that_settings_include_stay_as_they_are,
     test_git_outside_starts_nothing_of_an_attacker,
     test_git_outside_writes_to_no_file_that_a_link_leads_to,
+    test_no_reference_leads_out_of_the_repository,
     test_objects_are_not_read_from_elsewhere,
     test_settings_that_are_replaced_outside_meanwhile_stay_protected,
     test_submodules_that_are_there_already_stay,

@@ -177,7 +177,8 @@ def _is_hash(word: bytes) -> bool:
 
 def _is_reference(line: bytes, start: bytes) -> bool:
     name = line.removeprefix(start)
-    return line.startswith(start) and name != b"" and min(name) > ord(" ") and b"\x7f" not in name
+    is_word = name != b"" and min(name) > ord(" ") and b"\x7f" not in name
+    return line.startswith(start) and is_word and b".." not in name  # it could lead elsewhere
 
 
 def read_file(path: str | bytes | os.PathLike[str], folder: int | None = None) -> bytes:

@@ -131,8 +131,9 @@ class SandboxFiles:
                 if lease.lock.exists() and is_held(lease.lock):
                     lease.release()
                     continue
-                if lease.folder.name.startswith(self._name):
-                    self._recover(lease.folder / GIT)
+                copies = lease.folder / GIT
+                if lease.folder.name.startswith(self._name) and copies.is_dir():
+                    self._recover(copies)
                 lease.end()
 
     def _await_end(self) -> None:
