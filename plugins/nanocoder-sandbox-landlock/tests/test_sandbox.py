@@ -58,7 +58,8 @@ def test_a_rule_is_not_taken_for_the_folder_of_temporary_files(nanocoder, tmp_pa
     rule = '[plugins.policy-rules]\ndeny = ["write_file(secrets/**)"]'
     result = call(nanocoder, "echo x > secrets/a", f'sandbox = "landlock"\n{rule}')
     assert "Permission denied" in result["output"]
-    assert "a rule keeps from being changed" in result["output"]
+    rule = "(the rule 'write_file(secrets/**)' forbids it)"
+    assert f"keeps 'secrets/a' from being changed {rule}" in result["output"]
     assert "$TMPDIR" not in result["output"]
 
 

@@ -75,11 +75,11 @@ def _limit(
             limit = f"keeps the workspace read-only, and {_HIDES}"
             return limit, f"to change files, {_WRITE}, {elsewhere}"
         limit = f"lets only the workspace be written, but for {_KEPT}, and {_HIDES}"
-        return _kept(output, call, session) or limit, _OUTSIDE
+        return _kept_path(output, call, session) or limit, _OUTSIDE
     return "", ""
 
 
-def _kept(output: str, call: ToolCall, session: SessionInfo) -> str:
+def _kept_path(output: str, call: ToolCall, session: SessionInfo) -> str:
     """Return the first path in refusals that a rule keeps as it is, with the rule; "" for none."""
     refusals = filter(_REFUSED.search, output.splitlines())
     words = dict.fromkeys(word for line in refusals for word in _BETWEEN_PATHS.split(line))
