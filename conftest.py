@@ -3,13 +3,14 @@
 import gc
 import os
 import shutil
+from collections import defaultdict
 from collections.abc import Generator
 from typing import Final, TypeVar
 
 import pytest
 import repository
 from command_line import described, nanocoder, warm
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 __all__ = ["described", "nanocoder", "warm"]
 
@@ -57,15 +58,39 @@ def find_program(name: str) -> str | None:
 gc.disable()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave all but some evenly spread rows of a long matrix to the session `full`."""
+    matrices = defaultdict(list)
+    for item in items:
+        if mark := item.get_closest_marker("rows"):
+            matrices[item.nodeid.partition("[")[0], mark.args[0]].append(item)
+    for (_, count), rows in matrices.items():
+        kept = {place * len(rows) // count for place in range(count)}
+        for place, item in enumerate(rows):
+            if place not in kept:
+                item.add_marker("full")
+
+
 def pytest_collection_finish() -> None:
     """Look for garbage from now on, but not in what was collected."""
     gc.freeze()
     gc.enable()
 
 
-# A busy machine makes a case slow, not wrong; what hangs is ended by pytest's own limit.
-settings.register_profile("any-speed", deadline=None)
-settings.load_profile("any-speed")
+# The same few examples each time in the daily loop, many new ones in the session `full`. A busy
+# machine makes an example slow, not wrong; what hangs is ended by pytest's own limit.
+settings.register_profile(
+    "short",
+    max_examples=30,
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+settings.register_profile(
+    "long", settings.get_profile("short"), max_examples=300, derandomize=False
+)
+settings.load_profile("short")
 
 
 @pytest.fixture

@@ -33,6 +33,7 @@ REPORTS = ROOT / ".nox/reports"
 # Tests often wait, for a terminal or a process, so three workers suit two cores. A group keeps
 # together the tests of the embedded model, which fills the machine alone.
 PARALLEL = ("-n", "3", "--dist", "loadgroup")
+DAILY = (*PARALLEL, "-m", "not full")
 E2E = ("tests", "e2e")
 
 nox.options.default_venv_backend = "none"
@@ -76,7 +77,7 @@ def tests(session: nox.Session) -> None:
     """Test core, plugins and contributions."""
     # git keeps no empty folder, and contrib/ may be one.
     folders = [name for name in ("core", "plugins", "contrib") if (ROOT / name).is_dir()]
-    pytest(session, *PARALLEL, *folders)
+    pytest(session, *DAILY, *folders)
 
 
 @nox.session
@@ -85,28 +86,28 @@ def contract(session: nox.Session) -> None:
     import rows  # it reads every test file, which other sessions need not wait for
 
     folders = ("contract", "hostile", "mutation", "tools")
-    pytest(session, *PARALLEL, *(f"tests/{folder}" for folder in folders))
+    pytest(session, *DAILY, *(f"tests/{folder}" for folder in folders))
     session.log("rows of the contract without a test\n%s", rows.report())
 
 
 @nox.session
 def docs(session: nox.Session) -> None:
     """Run every code block of the documentation."""
-    pytest(session, *PARALLEL, "tests/docs")
+    pytest(session, *DAILY, "tests/docs")
 
 
 @nox.session
 def wheels(session: nox.Session) -> None:
     """Build every package, install the wheels into empty environments and look at them."""
     build(session)
-    pytest(session, *PARALLEL, "tests/wheels")
+    pytest(session, *DAILY, "tests/wheels")
 
 
 @nox.session
 def e2e(session: nox.Session) -> None:
     """Use the built wheels in a real terminal, with the embedded model."""
     build(session)
-    pytest(session, *PARALLEL, "tests/e2e")
+    pytest(session, *DAILY, "tests/e2e")
 
 
 @nox.session
@@ -115,7 +116,17 @@ def programs(session: nox.Session) -> None:
     build(session)
     # Those of tests/e2e first: the longest are among them, and none is left for the end.
     files = sorted(repository.tests_with_programs(), key=lambda file: file.parts[:2] != E2E)
-    pytest(session, *PARALLEL, "-m", "needs", *map(str, files))
+    pytest(session, *PARALLEL, "-m", "needs and not full", *map(str, files))
+
+
+@nox.session
+def full(session: nox.Session) -> None:
+    """Run the tests marked `full` and many examples of each property; then mutation and soak."""
+    build(session)
+    long = ("--hypothesis-profile=long", "--timeout=600")
+    pytest(session, *PARALLEL, "-m", "full or hypothesis", *long)
+    session.notify("mutation")
+    session.notify("soak", ["--minutes", "10"])
 
 
 def build(session: nox.Session) -> None:

@@ -1,24 +1,29 @@
 """The command as its users run it: a process of its own with a home of its own."""
 
+import atexit
 import fcntl
 import json
 import os
+import shutil
 import struct
 import subprocess
 import sys
+import tempfile
 import termios
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from nanocoder_kit_sessions.records import Record, read
 
 COMMAND = str(Path(sys.executable).with_name("nanocoder"))
 RUN_TIMEOUT_S = 60
 KEPT = ("PATH", "TMPDIR", "NANOCODER_SANDBOX")
 """Variables that a test may have set for the command, too."""
+
+SERVERS: list[subprocess.Popen[bytes]] = []
 
 Done = subprocess.CompletedProcess[str]
 
@@ -38,9 +43,15 @@ class CommandLine:
         kept = {name: os.environ[name] for name in KEPT if name in os.environ}
         return {**kept, "HOME": str(self.home), "LANG": "C.UTF-8"}
 
-    def __call__(self, *words: str, command: str = COMMAND, **options: Any) -> Done:
-        """Run it to its end; *options* are those of subprocess.run, `env` adds variables."""
+    def __call__(self, *words: str, command: str = "", **options: Any) -> Done:
+        """Run it to its end; *options* are those of subprocess.run, `env` adds variables.
+
+        It is a fork of a process that has imported nanocoder. Give *command* (COMMAND, or another
+        program) where the start itself is tested; variables of Python have one, too.
+        """
         env = {**self.environment, **options.pop("env", {})}
+        of_python = any(name.startswith(("PYTHON", "LC_")) for name in env)
+        command = command or (COMMAND if of_python or env["LANG"] != "C.UTF-8" else forked())
         given = {"cwd": self.cwd, "stdin": subprocess.DEVNULL, "timeout": RUN_TIMEOUT_S}
         given |= {"capture_output": True, "text": True} if "stdout" not in options else {}
         given |= options
@@ -74,6 +85,23 @@ class CommandLine:
         return f"scripted/{path}"
 
 
+@cache
+def forked() -> str:
+    """Start the server of prefork.py for this process; return the command that uses it."""
+    folder = tempfile.mkdtemp(prefix="nanocoder-prefork-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    program = Path(__file__).with_name("prefork_server.py")
+    server = subprocess.Popen(
+        [sys.executable, "-P", str(program), f"{folder}/socket", COMMAND],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert server.stdout
+    assert server.stdout.readline() == b"ready\n"
+    SERVERS.append(server)  # it ends when its standard input is closed, with this process
+    return f"{sys.executable} -I -S {Path(__file__).with_name('prefork.py')} {folder}/socket"
+
+
 def plugin_in(site: Path, name: str, source: str) -> dict[str, str]:
     """Install a plugin of one module into a site directory of its own; return its variables."""
     module = name.replace("-", "_")
@@ -95,11 +123,6 @@ def _pieces(leader: int) -> Iterator[bytes]:
             yield piece
 
 
-def rewrite_journal(path: Path, change: Callable[[Record], Record]) -> None:
-    """Write a journal again with *change* applied to each record; the checksums are right."""
-    path.write_bytes(b"".join(change(record).line() for record in read(path)))
-
-
 @pytest.fixture(scope="session")
 def described(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Describe the installed plugins once; every home starts with a copy of that cache."""
@@ -116,7 +139,6 @@ def warm(described: Path) -> Callable[[Path], None]:
 
     The first start in a home needs three times the work of the next one.
     """
-    import shutil
 
     def copy_cache(home: Path) -> None:
         if described.is_dir():

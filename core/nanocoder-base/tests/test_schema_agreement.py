@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 import attrs
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from nanocoder_schema import BadArguments, Param, Signature
 
@@ -100,7 +100,6 @@ def likely(annotation: Any) -> st.SearchStrategy[Any]:
 
 @pytest.mark.contract("NA-01")
 @pytest.mark.timeout(60)
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_check_and_json_schema_agree_on_every_value(data):
     import jsonschema  # takes seconds, which the collecting of tests need not wait for
@@ -116,7 +115,6 @@ def test_check_and_json_schema_agree_on_every_value(data):
 def a_tool(ctx, a: int, b: list[Pair] | None = None, i: Colour = Colour.RED, t: float = 1.0): ...
 
 
-@settings(deadline=None)
 @given(JSON | st.dictionaries(st.sampled_from("abit"), JSON))
 def test_any_json_value_is_checked_or_refused(value):
     import jsonschema  # as above

@@ -322,7 +322,7 @@ def test_a_checkout_full_of_modules_is_not_imported(nanocoder, mark, command, wo
 def test_a_package_called_nanocoder_in_a_checkout_is_not_ours(nanocoder, mark):
     (nanocoder.cwd / "nanocoder").mkdir()
     (nanocoder.cwd / "nanocoder" / "__init__.py").write_text(MARK)
-    done = nanocoder("tools", env={"MARK": str(mark)})
+    done = nanocoder("tools", env={"MARK": str(mark)}, command=COMMAND)
     assert done.returncode == 0
     assert not mark.exists(), mark.read_text()
 

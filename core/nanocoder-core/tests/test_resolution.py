@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from nanocoder import ProtectionKind, SessionInfo, Workspace, WorkspaceError
 from nanocoder_files import escape_path, protection_of, unescape_path
@@ -54,7 +54,6 @@ def identity(status):
     return status.st_dev, status.st_ino
 
 
-@settings(max_examples=150, deadline=None)
 @given(nodes, paths, st.sampled_from(["", "{ws}/", "./"]))
 @example([("a/b", "d", ""), ("c", "l", "a/b"), ("a/a", "f", "")], "c/../a", "")
 @example([("c", "l", "missing/deep")], "c/../a", "")
@@ -85,7 +84,6 @@ def test_the_place_that_is_judged_is_the_place_that_is_opened(made, path, prefix
         assert (ws / resolved.path).read_text() == "new"
 
 
-@settings(max_examples=150, deadline=None)
 @given(nodes, paths, st.sampled_from([".", "a", "b/c", "../out"]))
 def test_a_word_of_a_command_is_resolved_as_the_kernel_does(made, path, directory):
     with tree(made) as (ws, _):
@@ -109,7 +107,6 @@ letters = st.one_of(
 ).filter(lambda name: "\0" not in name)
 
 
-@settings(max_examples=500, deadline=None)
 @given(letters)
 @example("\\x1b")
 @example("\\x5cx1b")

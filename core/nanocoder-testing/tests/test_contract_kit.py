@@ -3,7 +3,9 @@
 import os
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 from nanocoder import Cancelled, Finished, Request, TextDelta, ToolCall
@@ -35,24 +37,32 @@ BODY = "return str(len(ctx.workspace.read_text(path).split()))"
 README = "# nanocoder-tool-word\n\nword"
 
 
-def checked(folder: Path, source: str, *, readme: str = README, only: str = "test") -> str:
-    """Run the suite on a project with one module; returns what pytest printed."""
-    (folder / "src").mkdir()
+def project(folder: Path, source: str, readme: str = README) -> Path:
+    """Make a project with one module; returns its test of the contract."""
     module = f"nanocoder_tool_word_{abs(hash(str(folder))) % 10**8}"
-    (folder / "src" / f"{module}.py").write_text(source)
-    (folder / "README.md").write_text(readme)
-    (folder / "pyproject.toml").write_text(
-        f'[project]\nname = "nanocoder-tool-word"\nversion = "1"\n'
-        f'[project.entry-points.nanocoder]\ntool-word = "{module}"\n'
-    )
-    tests = folder / "tests"
-    tests.mkdir()
-    (tests / "test_contract.py").write_text("from nanocoder_testing.contract import *\n")
-    options = ["-q", "-rf", "-k", only, "-p", "no:cacheprovider", f"--basetemp={folder / 'tmp'}"]
+    files = {
+        f"src/{module}.py": source,
+        "README.md": readme,
+        "pyproject.toml": '[project]\nname = "nanocoder-tool-word"\nversion = "1"\n'
+        f'[project.entry-points.nanocoder]\ntool-word = "{module}"\n',
+        "tests/test_contract.py": "from nanocoder_testing.contract import *\n",
+    }
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder / "tests/test_contract.py"
+
+
+def checked(folder: Path, *arguments: str, sources: Iterable[Path] = ()) -> str:
+    """Run pytest with *arguments* on projects below *folder*; returns what it printed."""
+    options = ["-q", "-rf", "-p", "no:cacheprovider", f"--rootdir={folder}"]
+    options.append(f"--basetemp={folder / 'tmp'}")
+    path = os.pathsep.join(map(str, [folder / "src", *sources]))
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", *options, str(tests)],
+        [sys.executable, "-m", "pytest", *options, *arguments],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(folder / "src")},
+        env={**os.environ, "PYTHONPATH": path},
         capture_output=True,
         text=True,
         check=False,
@@ -61,7 +71,7 @@ def checked(folder: Path, source: str, *, readme: str = README, only: str = "tes
 
 
 def test_a_good_plugin_passes_and_what_it_lacks_is_not_skipped_but_left_out(tmp_path):
-    printed = checked(tmp_path, GOOD)
+    printed = checked(tmp_path, str(project(tmp_path, GOOD)))
     assert "failed" not in printed
     assert "skipped" not in printed
     assert "15 passed in" in printed, "no word of what is about other kinds"
@@ -230,16 +240,34 @@ BAD = {
 }
 
 
+@pytest.fixture(scope="module")
+def failures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Return what one run says about all of BAD, each in a project of its own, by its name."""
+    folder = tmp_path_factory.mktemp("bad")
+    tests = {
+        what: f"{project(folder / f'bad{number}', source)}::{test}"
+        for number, (what, (source, test, _)) in enumerate(BAD.items())
+    }
+    sources = [folder / f"bad{number}/src" for number in range(len(BAD))]
+    report = folder / "report.xml"
+    options = ("--import-mode=importlib", f"--junit-xml={report}")
+    printed = checked(folder, *options, *tests.values(), sources=sources)
+    said = {
+        case.get("classname", "").split(".")[0]: "".join(case.itertext())
+        for case in ET.parse(report).iter("testcase")
+        if case.find("failure") is not None
+    }
+    assert len(said) == len(BAD), printed
+    return {what: said[f"bad{number}"] for number, what in enumerate(BAD)}
+
+
 @pytest.mark.contract("NT-03")
 @pytest.mark.contract("NA-15")
 @pytest.mark.contract("LC-18")
+@pytest.mark.xdist_group("bad plugins")
 @pytest.mark.parametrize("what", BAD)
-def test_what_is_wrong_is_found_by_the_test_that_is_about_it(tmp_path, what):
-    source, test, said = BAD[what]
-    printed = checked(tmp_path, source, only=test)
-    assert f"::{test}[" in printed, printed
-    assert said in printed
-    assert "ERROR" not in printed
+def test_what_is_wrong_is_found_by_the_test_that_is_about_it(failures, what):
+    assert BAD[what][2] in failures[what]
 
 
 LEAVING = """
@@ -254,20 +282,22 @@ LEAVING = """
 
 def test_what_calls_leave_behind_is_found(tmp_path):
     source = GOOD.replace(BODY, LEAVING.strip())
-    printed = checked(tmp_path, source, only="test_bad_arguments_become_results")
+    printed = checked(tmp_path, f"{project(tmp_path, source)}::test_bad_arguments_become_results")
     assert "it changed something outside the workspace, where now is" in printed
     assert "it left the threads" in printed
     assert "it left the processes" in printed
 
 
 def test_a_tool_without_an_example_fails_for_that_alone(tmp_path):
-    printed = checked(tmp_path, GOOD.replace('[{"path": "hello.py"}]', "[]"))
+    source = GOOD.replace('[{"path": "hello.py"}]', "[]")
+    printed = checked(tmp_path, str(project(tmp_path, source)))
     assert "word has no example" in printed
     assert "1 failed, " in printed
 
 
 def test_a_readme_that_says_nothing_is_found(tmp_path):
-    assert "say what 'word' is for" in checked(tmp_path, GOOD, readme="# tool\n")
+    test = project(tmp_path, GOOD, readme="# tool\n")
+    assert "say what 'word' is for" in checked(tmp_path, str(test))
 
 
 # The other parts of the kit

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from attrs import evolve
-from command_line import rewrite_journal
+from journals import rewrite_journal
 from nanocoder_command_sessions.listing import in_tree
 from nanocoder_kit_sessions import SessionSummary
 

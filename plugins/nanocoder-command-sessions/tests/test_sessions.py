@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
-from command_line import rewrite_journal
+from journals import rewrite_journal
 
 pytestmark = pytest.mark.timeout(60)
 COMMAND = str(Path(sys.executable).with_name("nanocoder"))

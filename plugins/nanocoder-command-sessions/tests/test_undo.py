@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
-from command_line import COMMAND, rewrite_journal
+from command_line import COMMAND
+from journals import rewrite_journal
 
 pytestmark = pytest.mark.timeout(60)
 DONE = {"text": "All done."}

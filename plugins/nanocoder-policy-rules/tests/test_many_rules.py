@@ -1,7 +1,7 @@
 """Which of many rules are compared with a call, and how often."""
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from nanocoder_policy_rules import rule_matching
 
@@ -63,7 +63,6 @@ CALLS = st.one_of(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(call=CALLS, rules=st.lists(st.sampled_from(RULES), min_size=1, max_size=4))
 def test_comparing_every_rule_comes_to_the_same_verdict(judge, monkeypatch, call, rules):
     verdict = judge(*call, "edits", deny=rules)

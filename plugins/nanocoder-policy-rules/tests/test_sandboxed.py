@@ -1,7 +1,7 @@
 """With a sandbox, commands are judged by what it gives them; without one, by a short list."""
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from nanocoder_policy_rules.programs import READING
 from nanocoder_policy_rules.shell_text import parse
@@ -155,7 +155,6 @@ COMMANDS = st.one_of(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(COMMANDS)
 def test_no_text_breaks_judging_or_runs_unasked_beyond_the_short_list(judge, command):
     """And in the sandbox none leaves it, or writes where the mode only reads."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from nanocoder import SessionInfo, ToolCall, ToolContext, ToolError, ToolInfo, Workspace
 from nanocoder_kit_files.text import OBJECTIONS, Objections, read_text_file
@@ -522,7 +522,6 @@ _lines = st.lists(
 
 # FS-018
 @pytest.mark.contract("MA-38")
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(
     before=_lines,
     after=_lines,
@@ -539,7 +538,6 @@ def test_no_other_byte_changes(ctx, file, before, after, end, mark):
     assert file.read_bytes() == f"{head}<new>{tail}".encode()
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(ends=st.lists(st.sampled_from(["\n", "\r\n"]), min_size=3, max_size=8), data=st.data())
 def test_no_other_line_end_changes_when_lines_come_and_go(ctx, file, ends, data):
     file.write_bytes("".join(f"{n}{end}" for n, end in enumerate(ends)).encode())

@@ -4,7 +4,7 @@ import os
 import shutil
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from nanocoder import ToolContext, Workspace, WorkspaceError
 from nanocoder_kit_files.glob import compile_glob, split_base
@@ -84,9 +84,6 @@ def looked_up(workspace, pattern, path):
 @pytest.mark.contract("MA-40")
 @pytest.mark.contract("MA-44")
 @pytest.mark.timeout(60)
-@settings(
-    deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
 @given(
     files=st.lists(paths, min_size=1, max_size=12, unique=True),
     ignores=st.dictionaries(homes, rules, max_size=3),

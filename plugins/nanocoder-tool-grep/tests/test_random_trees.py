@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from nanocoder import ToolContext, Workspace, WorkspaceError
 from nanocoder_kit_files.text import decode
@@ -74,9 +74,6 @@ def expected(files, pattern, *, ignore_case):
 @pytest.mark.contract("MA-47")
 @pytest.mark.contract("NT-39")
 @pytest.mark.timeout(120)
-@settings(
-    deadline=None, max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
 @given(
     files=st.dictionaries(names, contents, min_size=1, max_size=4),
     pattern=patterns,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import nanocoder_tool_patch
 import pytest
-from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from nanocoder import (
     ApprovalAnswer,
@@ -482,9 +482,6 @@ def difflib_diff(old, new, name):
 
 
 @pytest.mark.timeout(120)
-@settings(
-    deadline=None, max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
 @given(old=text, new=text, crlf=st.booleans())
 @example(old="a\na\na", new="a\na\n", crlf=False)
 def test_the_diff_of_any_edit_applied_gives_the_edited_text(ctx, root, old, new, crlf):
@@ -497,9 +494,6 @@ def test_the_diff_of_any_edit_applied_gives_the_edited_text(ctx, root, old, new,
 
 
 @pytest.mark.timeout(120)
-@settings(
-    deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
 @given(patch=st.lists(line | st.sampled_from(
     ["--- a/m.py", "+++ b/m.py", "@@", "*** Begin Patch", "*** Update File: m.py", "+x",
      " class First:", "-class First:", "*** Add File: n", "```", "rename from m.py", "rename to q"]

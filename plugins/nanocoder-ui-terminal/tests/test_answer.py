@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from nanocoder_ui_terminal.answer_text import Answer
 from nanocoder_ui_terminal.terminal import columns_of
@@ -28,7 +28,6 @@ def drawn(text, width, piece):
 
 
 @pytest.mark.timeout(60)
-@settings(max_examples=150, deadline=None)
 @given(st.lists(st.sampled_from(PARTS), max_size=30), st.sampled_from([19, 40, 79]))
 def test_pieces_come_to_the_same_lines_as_the_whole_inside_the_edges(parts, width):
     text = "".join(parts)

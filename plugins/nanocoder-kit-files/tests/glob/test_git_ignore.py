@@ -3,7 +3,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from nanocoder import Workspace, unescape_path
 from nanocoder_kit_files.glob.git_ignore import GitIgnore, list_files, walk
@@ -82,11 +82,6 @@ LINES = st.lists(PATTERNS, min_size=1, max_size=5)
 
 
 @pytest.mark.timeout(120)
-@settings(
-    max_examples=int(os.environ.get("NANOCODER_EXAMPLES", "150")),
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
 @given(top_lines=LINES, nested=LINES, excluded=st.lists(PATTERNS, max_size=2))
 def test_ignores_exactly_what_git_ignores(tree, top_lines, nested, excluded):
     top, paths = tree
