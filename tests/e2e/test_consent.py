@@ -80,6 +80,7 @@ NAMES = [
 ]
 
 
+@pytest.mark.rows(3)
 @pytest.mark.parametrize(("name", "arguments"), CHANGES, ids=NAMES)
 def test_a_file_that_changes_during_the_question_is_left_alone(name, arguments, work, call):
     file = work / "a.txt"
@@ -92,6 +93,7 @@ def test_a_file_that_changes_during_the_question_is_left_alone(name, arguments, 
     assert file.read_text() == precious
 
 
+@pytest.mark.rows(3)
 @pytest.mark.parametrize(("name", "arguments"), CHANGES, ids=NAMES)
 def test_a_file_that_stays_as_it_was_shown_is_changed(name, arguments, work, call):
     (work / "a.txt").write_text("old\n")

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-pytestmark = pytest.mark.xdist_group("model")
+pytestmark = [pytest.mark.full, pytest.mark.xdist_group("model")]
 PROMPT = "Create a file called greet.py with a greet(name) function"
 SCRIPT = """
 import json, sys

@@ -10,7 +10,7 @@ from nanocoder import Cancel, Finished, Message, Request, ToolDefinition
 from nanocoder_provider_local.locate import is_usable, locate
 from nanocoder_provider_local.settings import DEFAULT_MODEL, Settings
 
-pytestmark = pytest.mark.xdist_group("model")
+pytestmark = [pytest.mark.full, pytest.mark.xdist_group("model")]
 PROGRAM = Path(__file__).with_name("llama_server.py")
 HELLO = Message("user", "Say hello.")
 READ = ToolDefinition(

@@ -73,6 +73,7 @@ def test_grep_forges_no_line_by_a_name(ground):
     assert not any(line.startswith("README.md:1") for line in output.splitlines())
 
 
+@pytest.mark.rows(3)
 @pytest.mark.parametrize("name", ODD)
 def test_a_listed_name_can_be_read_and_changed(ground, name):
     path = escape_path(name)

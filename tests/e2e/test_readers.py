@@ -47,6 +47,7 @@ def call(tmp_path, monkeypatch) -> Call:
     return run
 
 
+@pytest.mark.rows(3)
 @pytest.mark.parametrize(
     ("tool", "arguments"),
     [
@@ -67,6 +68,7 @@ def test_what_searches_leaves_out_what_a_rule_hides(call, tool, arguments):
     assert not any(name in result for name in (*HIDDEN, "private", "secrets", "asked"))
 
 
+@pytest.mark.rows(3)
 @pytest.mark.parametrize(
     ("tool", "arguments"),
     [
@@ -95,6 +97,7 @@ def test_a_preview_tells_nobody_what_a_rule_hides(call):
 
 @pytest.mark.contract("C5", "C15")
 @pytest.mark.needs("bwrap")
+@pytest.mark.rows(3)
 @pytest.mark.parametrize(
     "command",
     [

@@ -40,6 +40,7 @@ def nanocoder_event(event):
 
 
 @pytest.mark.timeout(120)
+@pytest.mark.rows(2)
 @pytest.mark.parametrize(
     "words",
     [

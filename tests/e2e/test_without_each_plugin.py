@@ -58,6 +58,7 @@ def run(tmp_path, warm):
 
 
 @pytest.mark.contract("NT-103")
+@pytest.mark.rows(6)
 @pytest.mark.parametrize("name", names())
 def test_a_run_goes_on_without_any_one_plugin_and_names_the_one_that_is_missed(run, name):
     done = run(name)

@@ -160,6 +160,7 @@ def test_a_call_ends_after_the_time_that_the_configuration_gives(files):
     assert "0.05 s" in result.output
 
 
+@pytest.mark.rows(3)
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -13,6 +13,7 @@ from sandboxed_place import PYTHON, SECRET, TIME_S, inside, snapshot  # noqa: F4
 
 
 # PROC-036
+@pytest.mark.rows(13)
 @pytest.mark.parametrize(
     "attack",
     [
@@ -61,6 +62,7 @@ def test_a_link_that_is_made_inside_leads_no_tool_outside(inside):  # noqa: F811
 
 
 # PROC-039
+@pytest.mark.rows(14)
 @pytest.mark.parametrize(
     ("attack", "left"),
     [
@@ -137,6 +139,7 @@ def test_a_protected_name_that_is_a_link_refuses_each_command(inside):  # noqa: 
     assert refused.value.error_class == "sandbox_unavailable"
 
 
+@pytest.mark.rows(8)
 @pytest.mark.parametrize(
     ("link", "target"),
     [
@@ -161,6 +164,7 @@ def test_what_a_protected_link_leads_to_stays_as_it_is(inside, link, target, att
     assert (inside.workspace / "conf/tasks.json").read_text() == "good"
 
 
+@pytest.mark.rows(9)
 @pytest.mark.parametrize(
     "attack",
     [
@@ -187,6 +191,7 @@ def test_credentials_are_not_read(inside, attack, monkeypatch):  # noqa: F811
 
 
 # PROC-046
+@pytest.mark.rows(7)
 @pytest.mark.parametrize(
     "attack",
     [

@@ -65,6 +65,7 @@ def contents(place):
     }
 
 
+@pytest.mark.rows(8)
 @pytest.mark.parametrize("way", WRITING)
 def test_no_command_writes_what_a_rule_keeps(ledger, way):
     kept = {"ledger/a": BEFORE, "npm.lock": BEFORE}

@@ -104,6 +104,7 @@ def test_what_git_writes_in_a_linked_checkout_is_written(linked, command):
     assert linked.place.git("status", "--short", "-uno") == ""
 
 
+@pytest.mark.rows(14)
 @pytest.mark.parametrize(
     "command",
     [

@@ -94,6 +94,7 @@ def test_clean_text_is_returned_as_it_is_and_fast():
     assert time.process_time() - started < 0.5
 
 
+@pytest.mark.rows(3)
 @pytest.mark.parametrize("piece", ["\x1b]", "\x1b[", "\x1b[0;", "\u0301", "👩\u200d", "\x1bP\x1b_"])
 def test_no_text_takes_long(piece):
     text = piece * (1_000_000 // len(piece))

@@ -192,6 +192,7 @@ def with_command():
     return {"PATH": f"{Path(COMMAND).parent}:{os.environ['PATH']}"}
 
 
+@pytest.mark.rows(2)
 @pytest.mark.parametrize("columns", [40, 80])
 @pytest.mark.parametrize(
     "words",

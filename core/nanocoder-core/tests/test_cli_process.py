@@ -307,6 +307,7 @@ def mark(nanocoder, tmp_path):
     return tmp_path / "mark"
 
 
+@pytest.mark.rows(3)
 @pytest.mark.parametrize("command", [COMMAND, f"{sys.executable} -m nanocoder"])
 @pytest.mark.parametrize("words", [["--version"], ["tools"], ["doctor"], ["run", "go"]])
 def test_a_checkout_full_of_modules_is_not_imported(nanocoder, mark, command, words):

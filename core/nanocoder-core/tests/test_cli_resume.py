@@ -82,27 +82,23 @@ def test_an_undo_that_is_repeated_removes_what_the_killed_one_left(nanocoder):
     assert (nanocoder.cwd / "src/a.txt").read_text() == "old\n"
 
 
-@pytest.mark.timeout(180)
 @pytest.mark.contract("NT-55")
-def test_a_killed_run_is_continued_and_loses_nothing(nanocoder):
-    chance = random.Random(20_101)
-    model = nanocoder.script(*turns())
-    for number in range(KILLS):
-        workspace = nanocoder.cwd / str(number)
-        workspace.mkdir()
-        words = ["run", "--mode", "auto", "--model", model]
-        process = subprocess.Popen(
-            [COMMAND, *words, "Write six files."],
-            cwd=workspace,
-            env=nanocoder.environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        time.sleep(chance.uniform(0.05, LONGEST_S))
-        process.kill()
-        process.wait()
-        assert_that_it_can_be_continued(nanocoder, workspace, words)
+@pytest.mark.rows(4)
+@pytest.mark.parametrize("kill", range(KILLS))
+def test_a_killed_run_is_continued_and_loses_nothing(nanocoder, kill):
+    words = ["run", "--mode", "auto", "--model", nanocoder.script(*turns())]
+    process = subprocess.Popen(
+        [COMMAND, *words, "Write six files."],
+        cwd=nanocoder.cwd,
+        env=nanocoder.environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    time.sleep(random.Random(kill).uniform(0.05, LONGEST_S))
+    process.kill()
+    process.wait()
+    assert_that_it_can_be_continued(nanocoder, nanocoder.cwd, words)
 
 
 def assert_that_it_can_be_continued(nanocoder, workspace, words):

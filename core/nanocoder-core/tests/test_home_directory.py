@@ -89,6 +89,7 @@ def chosen_by_project(request, nanocoder):
     return {name: value.format(ws=nanocoder.cwd) for name, value in variables.items()}
 
 
+@pytest.mark.rows(2)
 def test_no_session_opens_where_a_project_chose_our_directories(nanocoder, chosen_by_project):
     done = nanocoder("run", "--model", nanocoder.script({"text": "x"}), "hi", env=chosen_by_project)
     assert done.returncode == 2
@@ -96,6 +97,7 @@ def test_no_session_opens_where_a_project_chose_our_directories(nanocoder, chose
     assert "--cwd DIR" in done.stderr
 
 
+@pytest.mark.rows(2)
 @pytest.mark.timeout(60)  # without a cache to trust, every plugin is described anew
 def test_a_command_without_a_workspace_works_there_and_ignores_the_files(
     nanocoder, chosen_by_project
@@ -119,6 +121,7 @@ def test_directories_through_a_link_are_found_inside(nanocoder, tmp_path):
     assert "is inside" in Config.load(nanocoder.cwd, environment=environment).refusal
 
 
+@pytest.mark.rows(2)
 def test_undo_and_trust_refuse_where_a_project_chose_our_directories(nanocoder, chosen_by_project):
     project = nanocoder.cwd / ".nanocoder/config.toml"
     project.parent.mkdir()

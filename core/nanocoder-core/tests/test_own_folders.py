@@ -46,6 +46,7 @@ READS = [
 ]
 
 
+@pytest.mark.rows(4)
 @pytest.mark.parametrize(("tool", "arguments"), READS)
 def test_no_tool_reads_what_nanocoder_keeps(home, tool, arguments):
     arguments = {name: text.format(home=home) for name, text in arguments.items()}

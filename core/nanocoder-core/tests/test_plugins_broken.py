@@ -118,6 +118,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.rows(6)
 @pytest.mark.parametrize("what", BROKEN)
 def test_a_broken_plugin_is_set_aside_by_name_and_the_others_work(site: Site, what: str) -> None:
     source, problem = BROKEN[what]

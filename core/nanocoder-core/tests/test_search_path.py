@@ -24,6 +24,7 @@ def hostile(tmp_path: Path) -> Path:
 
 
 # PLUG-001, 003, 005
+@pytest.mark.rows(2)
 @pytest.mark.parametrize(
     ("start", "search"),
     [((SCRIPT,), ":"), ((SCRIPT,), "{there}/src"), (MODULE, None), (MODULE, "src:{there}/other:")],

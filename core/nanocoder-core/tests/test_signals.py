@@ -68,6 +68,7 @@ def test_a_run_that_is_stopped_names_the_signal_and_exits_by_its_number(start, n
     assert ended_by(process) == 128 + number
 
 
+@pytest.mark.rows(4)
 @pytest.mark.parametrize("place", range(1, EVENTS_BEFORE_THE_WAIT + 1))
 def test_a_signal_at_any_event_of_a_run_ends_it(start, nanocoder, place):
     words = ("run", "--output", "jsonl", "--model", nanocoder.script(READ, LATE), "go")
@@ -78,6 +79,7 @@ def test_a_signal_at_any_event_of_a_run_ends_it(start, nanocoder, place):
     assert ended_by(process) == 143
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_a_signal_at_any_moment_of_the_start_ends_the_run(start, nanocoder, number):
     script = nanocoder.script(LATE)

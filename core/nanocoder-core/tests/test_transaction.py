@@ -86,6 +86,7 @@ def state(tmp_path):
 
 @pytest.mark.timeout(120)
 @pytest.mark.contract("CO-15")
+@pytest.mark.full
 def test_a_call_that_is_killed_at_any_step_is_taken_back_by_the_next_session(tmp_path):
     done = subprocess.run(
         [sys.executable, KILLED, tmp_path], capture_output=True, text=True, check=False

@@ -285,6 +285,7 @@ BAD = {
 }
 
 
+@pytest.mark.rows(8)
 @pytest.mark.parametrize("lines", BAD)
 def test_bad_tasks_stop_the_batch_before_anything_is_written(fleet, lines):
     (fleet.folder / "tasks.jsonl").write_text(f"{lines}\n")

@@ -191,6 +191,7 @@ def test_a_difference_that_chance_does_not_explain_is_named():
     assert flipped([0.5, -0.5]) == 1.0
 
 
+@pytest.mark.rows(4)
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -313,6 +314,7 @@ def test_a_page_is_not_written_through_a_link(nanocoder):
     assert (done.returncode, "cannot be written" in done.stderr) == (2, True)
 
 
+@pytest.mark.rows(3)
 @pytest.mark.parametrize(
     "changes",
     [

@@ -190,6 +190,7 @@ def test_an_evaluation_of_wrong_types_is_refused(rollout, evaluate, nanocoder, c
     assert f"{next(iter(change))!r} is missing or of the wrong type" in done.stderr
 
 
+@pytest.mark.rows(3)
 @pytest.mark.parametrize(
     "change",
     [
@@ -233,6 +234,7 @@ def test_a_team_may_read_the_state_as_the_umask_says(rollout, nanocoder):
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
 
 
+@pytest.mark.rows(3)
 @pytest.mark.parametrize(
     "name", ["--index-url=http://x", "a\nb", "a -r b", "\x1b[2J", "", " ", "\u202ea"]
 )

@@ -15,6 +15,7 @@ pytestmark = pytest.mark.timeout(60)
 # A PYTHONPATH by which a folder's files run before nanocoder does
 
 
+@pytest.mark.rows(2)
 @pytest.mark.parametrize("path", [".", "lib", ":", "{home}:", "{work}", "{work}/lib:{home}"])
 def test_a_search_path_that_leads_into_the_workspace_is_named(nanocoder, path):
     path = path.format(home=nanocoder.home, work=nanocoder.cwd)

@@ -27,6 +27,7 @@ def outcome_of_its_tests(folder: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.timeout(120)
 @pytest.mark.contract("LC-04")
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_tests_of_a_new_package_pass_at_once(tmp_path: Path, kind: str) -> None:
     folder = make_package(kind, "word-count", tmp_path)

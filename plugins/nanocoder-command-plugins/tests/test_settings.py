@@ -92,6 +92,7 @@ def test_set_says_which_list_it_replaced(nanocoder):
     assert replaced.stderr == 'nanocoder: it was ["bash(rm *)"]\n'
 
 
+@pytest.mark.rows(5)
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [

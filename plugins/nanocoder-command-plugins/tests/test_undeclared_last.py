@@ -50,6 +50,7 @@ def _own_packages():
 
 
 @pytest.mark.timeout(120)
+@pytest.mark.rows(12)
 @pytest.mark.parametrize("package", _own_packages(), ids=lambda package: package.distribution)
 def test_our_own_packages_pass_what_the_check_asks_of_others(package):
     assert undeclared(package) == []

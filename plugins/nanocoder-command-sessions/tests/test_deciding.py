@@ -98,6 +98,7 @@ def bash(command):
     return {"name": "bash", "arguments": {"command": command}}
 
 
+@pytest.mark.rows(3)
 @pytest.mark.parametrize(
     ("command", "file"),
     [

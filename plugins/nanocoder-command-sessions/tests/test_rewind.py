@@ -116,6 +116,7 @@ def test_without_a_terminal_or_yes_nothing_changes(talk):
     assert b"transcript.rewound" not in journal(talk).read_bytes().removeprefix(before)
 
 
+@pytest.mark.rows(3)
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
@@ -161,6 +162,7 @@ def test_a_fork_begins_after_any_reply_with_the_results_of_its_calls(talk, place
 
 
 @pytest.mark.contract("G2")
+@pytest.mark.rows(3)
 @pytest.mark.parametrize("number", ["0", "4", "-1", "2.3", "2.0", "4.1", "x"])
 def test_a_fork_at_no_prompt_is_refused(talk, number):
     done = talk("sessions", "fork", "last", "--at", number)

@@ -109,6 +109,7 @@ def test_tags_are_added_taken_away_listed_and_searched(nanocoder, sessions):
     assert [row["id"] for row in listed(nanocoder, "--tag", "bug")] == [old], "journals have them"
 
 
+@pytest.mark.rows(3)
 @pytest.mark.parametrize("tag", ["+a b", "+", "-", "+x/y", "+\x1b[31m", f"+{'x' * 41}"])
 def test_what_cannot_be_a_tag_is_refused(nanocoder, sessions, tag):
     done = nanocoder("sessions", "tag", sessions[0], tag)
@@ -158,6 +159,7 @@ def test_a_session_keeps_its_title_when_its_first_prompt_is_rewound(nanocoder, s
     assert "Fix the parser" in page
 
 
+@pytest.mark.rows(4)
 @pytest.mark.parametrize("value", [5, None, ["x"], {"a": {"b": 1}}])
 @pytest.mark.parametrize(
     ("kind", "key"), [("message", "role"), ("call.started", "tool"), ("call.started", "call_id")]

@@ -36,6 +36,7 @@ def test_rewinds_that_meet_and_rewinds_of_rewinds_take_back_what_each_names(seed
     assert without_rewound(iter(records)) == of_one_rewind_at_a_time(records)
 
 
+@pytest.mark.rows(2)
 @pytest.mark.parametrize("kind", ["message", "session.changed"])
 @pytest.mark.parametrize("first", [10**9, MANY, 1])
 def test_many_forged_rewinds_cost_one_look_at_each_record(kind, first):

@@ -86,6 +86,7 @@ def serving(nanocoder, warm, tmp_path):
             process.kill()
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("sent", [b"", HEAD, HEAD + b"Content-Length: 9\r\n\r\n{"])
 def test_strangers_who_only_connect_keep_no_client_out(nanocoder, warm, tmp_path, sent):
     with serving(nanocoder, warm, tmp_path) as server, ExitStack() as stack:
@@ -119,6 +120,7 @@ def test_a_client_that_listens_and_a_stranger_do_not_hold_the_end_up(nanocoder, 
         assert server.process.stderr.read() == ""
 
 
+@pytest.mark.rows(4)
 @pytest.mark.parametrize(
     ("line", "status"),
     [

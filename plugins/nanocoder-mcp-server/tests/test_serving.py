@@ -83,6 +83,7 @@ def test_a_client_lists_the_tools_and_reads_a_file(place, mode):
 
 
 @pytest.mark.contract("I25")
+@pytest.mark.rows(2)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(("answer", "is_run"), [(YES, True), (NO, False), (GONE, False)])
 def test_an_approval_is_an_elicitation(place, mode, answer, is_run):
@@ -100,6 +101,7 @@ def test_an_approval_is_an_elicitation(place, mode, answer, is_run):
 
 
 @pytest.mark.contract("I25")
+@pytest.mark.rows(2)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(("lines", "is_run"), [(2_000, True), (60_000, False)])
 def test_what_is_approved_is_shown_to_its_end_or_refused(place, mode, lines, is_run):

@@ -41,6 +41,7 @@ def test_what_a_name_could_be_taken_for(name, own):
 
 
 @pytest.mark.timeout(120)
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("name", ["go_od", "GO-OD", "go.od.evil", "go"])
 def test_a_project_s_server_is_not_taken_for_one_of_the_person(nanocoder, warm, tmp_path, name):
     home, cwd = tmp_path / "person", tmp_path / "project"

@@ -33,6 +33,7 @@ LEFT_OUT = {
 }
 
 
+@pytest.mark.rows(6)
 @pytest.mark.parametrize("odd", REPAIRED.values(), ids=REPAIRED)
 def test_a_definition_of_plain_meaning_is_repaired(place, odd):
     server = place.add("lists", json.dumps({"name": "odd", **odd}))

@@ -101,6 +101,7 @@ def test_a_person_sees_who_asks_what_and_the_answer(asked):
     assert second == "The model answers the MCP server asking:\nParis"
 
 
+@pytest.mark.rows(2)
 @pytest.mark.parametrize(
     ("answers", "questions", "requests", "why"),
     [

@@ -146,6 +146,7 @@ def test_what_is_removed_is_looked_for_where_the_command_runs(workdir, expected,
     assert str(judge("bash", arguments, "auto").decision) == expected
 
 
+@pytest.mark.rows(8)
 @pytest.mark.parametrize(
     "command",
     [

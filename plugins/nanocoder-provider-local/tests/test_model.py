@@ -22,7 +22,12 @@ from nanocoder_provider_local.provider import open_local
 from nanocoder_provider_local.settings import DEFAULT_MODEL, Settings
 
 # Tests with the same tools stand together: the engine keeps what it has read of the last prompt.
-pytestmark = [pytest.mark.model, pytest.mark.xdist_group("model"), pytest.mark.timeout(600)]
+pytestmark = [
+    pytest.mark.full,
+    pytest.mark.model,
+    pytest.mark.xdist_group("model"),
+    pytest.mark.timeout(600),
+]
 
 SYSTEM = (
     "You are a coding agent working in the current directory. Do what the user asks with the tools "

@@ -126,6 +126,7 @@ def test_a_worker_that_is_killed_costs_no_task_and_doubles_none(fleet):
     assert batch.returncode == 0
 
 
+@pytest.mark.full
 def test_a_driver_that_is_killed_leaves_results_with_which_another_goes_on(fleet):
     fleet.add(4)
     fleet.add(20, seconds=LONG_S, script="long.json")
@@ -140,6 +141,7 @@ def test_a_driver_that_is_killed_leaves_results_with_which_another_goes_on(fleet
     assert fleet.finish(fleet.start("--workers", "2"))[0]["skipped"] == 4
 
 
+@pytest.mark.full
 def test_ctrl_c_keeps_what_is_done(fleet):
     fleet.add(2)
     fleet.add(10, seconds=LONG_S, script="long.json")
@@ -154,6 +156,7 @@ def test_ctrl_c_keeps_what_is_done(fleet):
     assert fleet.finish(fleet.start("--workers", "2"))[0]["skipped"] == 2
 
 
+@pytest.mark.full
 def test_all_workers_share_the_places_and_the_rate_of_a_provider(fleet):
     fleet.add(8, seconds=0.5)
     fleet.configure("concurrency = { scripted = 1 }\nper_minute = { scripted = 600 }")
@@ -185,6 +188,7 @@ def scheduler(nanocoder):
         process.wait(30)
 
 
+@pytest.mark.full
 def test_a_scheduler_elsewhere_gives_tasks_to_workers_with_the_resources(fleet, scheduler):
     fleet.add(6)
     fleet.configure("resources = { gpu = 1 }\nper_minute = { scripted = 6000 }")
@@ -201,6 +205,7 @@ os.mkdir = slowly
 """
 
 
+@pytest.mark.full
 def test_a_slow_disk_leaves_no_warning_on_standard_error(fleet, tmp_path):
     (tmp_path / "sitecustomize.py").write_text(SLOW_DISK)
     (tmp_path / "temporary").mkdir()

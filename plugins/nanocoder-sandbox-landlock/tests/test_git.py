@@ -82,6 +82,7 @@ def test_what_git_writes_is_written(repository, command):  # noqa: F811
     assert repository.git("fsck", "--strict", "--no-dangling") == ""
 
 
+@pytest.mark.rows(9)
 @pytest.mark.parametrize(
     "command",
     [

@@ -149,6 +149,7 @@ def queue():
     return PromptQueue()
 
 
+@pytest.mark.rows(2)
 @pytest.mark.parametrize(
     ("pieces", "text"),
     [

@@ -74,6 +74,7 @@ def test_an_edit_is_checked_and_judged_again(run, workspace, editor):
     assert not (workspace.parent / "outside.py").exists()
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -106,6 +107,7 @@ def test_a_refusal_with_its_reason_reaches_the_model_and_the_loop_goes_on(run, w
 
 
 @pytest.mark.contract("NT-43")
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("answer", ["y", "Y", "yes", "YES", " yes "])
 def test_yes_in_any_case_approves(run, workspace, answer):
     run(write(), DONE).see(ASKED).type(answer).see("All done.")
@@ -114,6 +116,7 @@ def test_yes_in_any_case_approves(run, workspace, answer):
 
 # INJ-049, INJ-067
 @pytest.mark.contract("NT-43")
+@pytest.mark.rows(3)
 @pytest.mark.parametrize(
     "answer",
     ["n", "NO", " ", "maybe", "\x1b", "y\x1b", "\x1b[1;1Ry", "1"],
@@ -125,6 +128,7 @@ def test_everything_else_refuses(run, workspace, answer):
     assert not (workspace / "new.py").exists()
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("answer", ["ok", "Sure", "yep", "yes please"])
 def test_what_sounds_like_a_yes_is_asked_once_more_and_is_no_reason(run, workspace, answer):
     talk = run(write(), DONE).see(ASKED).type(answer).see("type y to approve")
@@ -134,6 +138,7 @@ def test_what_sounds_like_a_yes_is_asked_once_more_and_is_no_reason(run, workspa
     assert not (workspace / "new.py").exists()
 
 
+@pytest.mark.rows(2)
 @pytest.mark.parametrize("keys", [("y",), ("\r", "y"), ("\x1b[A", "y"), ("o", "\x7f", "y")])
 def test_one_key_approves_without_enter(run, workspace, keys):
     talk = run(write(), DONE).see(ASKED)
@@ -177,6 +182,7 @@ def test_a_question_mark_explains_the_keys_and_is_no_refusal(run, workspace):
     assert (workspace / "new.py").exists()
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("letter", ["h", "x", "B", "\u0434"])
 def test_a_letter_that_is_not_offered_is_explained_and_is_no_reason(run, workspace, letter):
     talk = run(write(), DONE).see(ASKED)
@@ -204,6 +210,7 @@ def test_an_arrow_key_is_no_escape(run, workspace):
     talk.press("\x15").type("y").see("All done.")
 
 
+@pytest.mark.rows(2)
 @pytest.mark.parametrize(
     "keys", ["\x1b[Z", "\x1b[D", "\x1bOP", "\x1b[15~", "\x1bq", "no\x7f\x7f", "n no\x15", "no\x17"]
 )
@@ -220,6 +227,7 @@ def test_a_wide_letter_is_erased_as_a_whole(run, workspace):
     assert (workspace / "new.py").exists()
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("keys", ["\x1b", "q", "q\r", "b"])
 def test_the_pages_of_a_preview_are_left_for_the_question(run, workspace, keys):
     talk = run(write("new.txt", content="".join(f"line {n}\n" for n in range(300))), DONE)
@@ -340,6 +348,7 @@ def test_the_whole_of_a_long_preview_can_be_read(run):
     talk.type("n").see("All done.")
 
 
+@pytest.mark.rows(3)
 @pytest.mark.parametrize(
     "blank",
     [" ", "\t", "\u2800", "\u3164", "\u115f", "\u1160", "\uffa0", "\ufe0f", "\u034f", "\u3000"],
@@ -425,6 +434,7 @@ def test_characters_that_hide_or_steer_are_shown(run):
     assert "\x1b]52" not in talk.raw
 
 
+@pytest.mark.rows(2)
 @pytest.mark.parametrize(
     "letter",
     ["\u200b", "\u2060", "\u2800", "\u3164", "\u115f", "\uffa0", "\u034f", "\ufe0f", "\u2067"],

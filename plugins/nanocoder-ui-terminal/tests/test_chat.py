@@ -195,6 +195,7 @@ def test_a_mentioned_file_travels_with_the_prompt(chat, workspace, state):
 
 
 @pytest.mark.contract("N2")
+@pytest.mark.rows(2)
 @pytest.mark.parametrize(
     ("mention", "says"),
     [
@@ -220,6 +221,7 @@ def test_lines_of_a_file_can_be_mentioned(chat, workspace, state, mention, says)
 
 
 @pytest.mark.contract("N2")
+@pytest.mark.rows(2)
 @pytest.mark.parametrize(
     ("mention", "says"),
     [

@@ -100,6 +100,7 @@ def test_always_for_a_command_of_several_lines_is_for_exactly_it_and_keeps_nothi
 
 
 # SHELL-186
+@pytest.mark.rows(1)
 @pytest.mark.parametrize(
     "text", ['python3 -c "print(1)"', "env FOO=1 ls", "npx foo", 'bash -lc "ls"', "sudo ls"]
 )
@@ -126,6 +127,7 @@ def test_a_revoked_grant_asks_again_in_the_same_session(run, state):
     talk.see(ASKED, times=2).type("n").see("All done.")
 
 
+@pytest.mark.rows(16)
 @pytest.mark.parametrize(
     ("typed", "extent"),
     [

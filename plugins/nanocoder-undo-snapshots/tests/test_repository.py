@@ -82,6 +82,7 @@ def state(git):
     return git(f"git for-each-ref; cat .git/HEAD; git stash list; {log}; git diff --cached")
 
 
+@pytest.mark.rows(7)
 @pytest.mark.parametrize("command", TAKING_AWAY)
 def test_what_a_command_took_away_can_be_put_back(command, git, repository, tmp_path):
     before = state(git)

@@ -24,6 +24,7 @@ def test_there_are_forty_tasks_of_four_kinds():
     assert {task.kind for task in TASKS.values()} == {"read", "run", "make", "edit"}
 
 
+@pytest.mark.rows(5)
 @pytest.mark.parametrize("name", TASKS)
 def test_a_solution_passes_and_an_untouched_folder_fails(name, tmp_path):
     task = TASKS[name]

@@ -26,6 +26,7 @@ def test_there_are_164_functions():
 
 
 @pytest.mark.timeout(300)
+@pytest.mark.full
 def test_each_solution_passes_and_each_untouched_folder_fails(tmp_path):
     def judge(name):
         task = TASKS[name]

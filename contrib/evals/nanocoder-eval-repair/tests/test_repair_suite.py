@@ -27,6 +27,7 @@ def passes(task, folder, files):
 
 
 @pytest.mark.timeout(300)
+@pytest.mark.full
 def test_a_sample_of_faults_fails_the_tests_and_their_undoing_passes(tmp_path):
     sample = tasks(seed=7, count=SAMPLE)
 
@@ -41,6 +42,7 @@ def test_a_sample_of_faults_fails_the_tests_and_their_undoing_passes(tmp_path):
     assert judged == {task.name: (False, True) for task in sample}
 
 
+@pytest.mark.full
 def test_fifty_failing_tests_are_not_taken_for_none(tmp_path):
     (task,) = [task for task in tasks(count=10_000) if task.name == "cachetools-cache-30-540b"]
     assert not passes(task, tmp_path, {})

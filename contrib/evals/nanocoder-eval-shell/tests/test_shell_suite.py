@@ -39,6 +39,7 @@ def test_there_are_64_tasks_and_each_that_is_left_out_has_one_reason():
 
 
 @pytest.mark.timeout(200)
+@pytest.mark.rows(6)
 @pytest.mark.parametrize("name", TASKS)
 def test_the_example_passes_and_an_untouched_folder_fails(name, tmp_path):
     task = TASKS[name]

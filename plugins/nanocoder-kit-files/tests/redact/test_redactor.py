@@ -322,6 +322,7 @@ def test_a_value_that_was_seen_is_redacted_as_one_that_is_new(parts, key):
     assert [redact_value(value, redactor) for _ in range(2)] == [expected] * 2
 
 
+@pytest.mark.rows(5)
 @pytest.mark.parametrize(
     "unit",
     [

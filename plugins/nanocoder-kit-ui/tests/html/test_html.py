@@ -40,6 +40,7 @@ def test_code_of_a_known_language_has_colours_and_the_same_text():
     assert code_html("<x>", "klingon") == "&lt;x&gt;"
 
 
+@pytest.mark.rows(2)
 @pytest.mark.parametrize(
     ("language", "unit"), [("css", '\\"'), ("java", "a "), ("html", "<!--"), ("cpp", 'R"(')]
 )
