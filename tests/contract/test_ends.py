@@ -99,6 +99,7 @@ ENDS = {
 }
 
 
+@pytest.mark.rows(5)
 @pytest.mark.parametrize("name", ENDS)
 def test_reason_exit_code_and_last_line_agree(run, name):
     (turns, *words), rules, reason, line = ENDS[name]

@@ -16,6 +16,7 @@ from typing import Any
 
 import yaml
 from attrs import define, field
+from command_line import forked
 
 NANOCODER = [sys.executable, "-P", "-m", "nanocoder"]
 FOLDER = Path(__file__).parent
@@ -188,7 +189,8 @@ class Place:
         while True:
             self.write_rules()
             text = json.dumps(self.write_out(arguments))
-            done = self.run([*NANOCODER, "call", tool, text, "--output", "json", *options])
+            program = NANOCODER if self.is_user else forked().split()
+            done = self.run([*program, "call", tool, text, "--output", "json", *options])
             refused = [
                 rule for rule in self.rules["allow"] if not done.stdout and rule in done.stderr
             ]

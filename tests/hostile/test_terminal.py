@@ -31,6 +31,7 @@ def text_of(case: dict[str, Any], place: Place) -> str:
     return text
 
 
+@pytest.mark.rows(5)
 @pytest.mark.parametrize("case", CASES)
 def test_a_hostile_file_is_printed_without_controls(case: dict[str, Any], tmp_path: Path) -> None:
     place = Place(tmp_path, {})
@@ -43,6 +44,7 @@ def test_a_hostile_file_is_printed_without_controls(case: dict[str, Any], tmp_pa
         assert not HIDDEN.search(stream), stream
 
 
+@pytest.mark.rows(5)
 @pytest.mark.parametrize("case", CASES)
 def test_a_hostile_answer_does_not_reach_the_terminal(case: dict[str, Any], tmp_path: Path) -> None:
     place = Place(tmp_path, {})

@@ -6,6 +6,7 @@ import os
 import select
 import struct
 import termios
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -14,11 +15,12 @@ import pexpect
 from command_line import fork_server
 from prefork import INT, request
 
+KEYS_S = 0.05
 END_S = 5.0
 
 
 class ForkedTerminal:
-    """Has what tests use of `pexpect.spawn`, without its pauses before each key and at the end."""
+    """Has what tests use of `pexpect.spawn`, without its pauses at the end."""
 
     def __init__(
         self, words: Sequence[str], cwd: str, env: dict[str, str], dimensions: tuple[int, int]
@@ -46,7 +48,8 @@ class ForkedTerminal:
             raise pexpect.EOF("") from error
 
     def send(self, text: str) -> None:
-        """Type *text*."""
+        """Type *text*, after a pause: what comes at once with the line before is a paste."""
+        time.sleep(KEYS_S)
         os.write(self.child_fd, text.encode())
 
     def getecho(self) -> bool:

@@ -11,6 +11,7 @@ import pytest
 from terminals import ForkedTerminal
 
 WAIT_S = 40
+NANOCODER = (sys.executable, "-m", "nanocoder")
 
 
 class Talk:
@@ -21,6 +22,8 @@ class Talk:
         self._screen = pyte.HistoryScreen(columns, rows, history=5_000, ratio=0.5)
         self._stream = pyte.Stream(self._screen)
         options = {"cwd": str(cwd), "env": env, "dimensions": (rows, columns)}
+        if any(name.startswith("PYTHON") for name in env):  # they say how the process starts
+            program = program or NANOCODER
         if program:
             self._child = pexpect.spawn(
                 program[0], [*program[1:], *words], encoding="utf-8", **options
