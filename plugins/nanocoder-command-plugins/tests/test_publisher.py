@@ -90,7 +90,12 @@ def index() -> Iterator[Index]:
 
 def asking(index: Index, address: str = "") -> dict[str, str]:
     url = address or index.url
-    return {"UV_DEFAULT_INDEX": url, "PIP_INDEX_URL": url, "UV_NO_CACHE": "1", "UV_HTTP_RETRIES": "0"}
+    return {
+        "UV_DEFAULT_INDEX": url,
+        "PIP_INDEX_URL": url,
+        "UV_NO_CACHE": "1",
+        "UV_HTTP_RETRIES": "0",
+    }
 
 
 def test_owner_age_and_files_are_shown_before_a_file_is_downloaded(nanocoder, index) -> None:
