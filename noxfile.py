@@ -140,12 +140,15 @@ def programs(session: nox.Session) -> None:
 
 @nox.session
 def full(session: nox.Session) -> None:
-    """Run the tests marked `full` and many examples of each property; then mutation and soak."""
+    """Run the tests marked `full` and many examples of each property; then mutation and soak.
+
+    Of mutation a group, and of soak two packages, drawn by the date.
+    """
     build(session)
     long = ("--hypothesis-profile=long", "--timeout=600")
     folders = (name for names in repository.SESSIONS.values() for name in names)
     pytest(session, *PARALLEL, "-m", "full or hypothesis", *long, *folders)
-    session.notify("mutation")
+    session.notify("mutation", [repository.mutation_group()])
     session.notify("soak", ["--minutes=3", *(package.label for package in repository.drawn(2))])
 
 

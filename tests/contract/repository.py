@@ -143,7 +143,19 @@ def published() -> tuple[Package, ...]:
 def drawn(count: int) -> list[Package]:
     """Draw *count* plugins with tests by the date: each has its turn, and a day repeats itself."""
     tested = [package for package in plugins() if (package.folder / "tests").is_dir()]
-    return random.Random(datetime.now(UTC).date().toordinal()).sample(tested, count)
+    return random.Random(today()).sample(tested, count)
+
+
+def mutation_group() -> str:
+    """Draw a group of `nox -s mutation` by the date: all take too long for one day."""
+    files = sorted(ROOT.glob("*/*/tests/mutation.toml"))
+    groups = [name for file in files for name in tomllib.loads(file.read_text(encoding="utf-8"))]
+    return groups[today() % len(groups)]
+
+
+def today() -> int:
+    """The number of the day."""
+    return datetime.now(UTC).date().toordinal()
 
 
 def changed() -> tuple[Path, ...]:

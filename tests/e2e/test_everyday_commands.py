@@ -139,13 +139,13 @@ def titles(rows: list[Row]) -> list[str]:
 
 
 @pytest.mark.needs("bwrap")
-@pytest.mark.rows(10)
+@pytest.mark.rows(4)
 @pytest.mark.parametrize("row", IN_BWRAP, ids=titles(IN_BWRAP))
 def test_it_happens_in_bubblewrap(row, shop):
     check(row, shop, "bwrap")
 
 
-@pytest.mark.rows(10)
+@pytest.mark.rows(4)
 @pytest.mark.parametrize("row", IN_LANDLOCK, ids=titles(IN_LANDLOCK))
 def test_it_happens_in_landlock(row, shop):
     check(row, shop, "landlock")

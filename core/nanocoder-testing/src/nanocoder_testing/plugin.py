@@ -41,10 +41,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the markers of the contract suite."""
+    """Register the marker of the contract suite."""
     config.addinivalue_line("markers", "contract(row): the contract row that this test meets")
-    # The contract suite sets timeouts, which apply if pytest-timeout is installed.
-    config.addinivalue_line("markers", "timeout(seconds): what the test may take")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
