@@ -238,3 +238,10 @@ def test_the_empty_folder_that_a_sandbox_puts_there_is_no_file(mcp):
     done = mcp("config", "trust", "--yes")
     assert done.returncode == 2
     assert f"{place}: cannot be read: is not a regular file" in done.stderr
+
+
+def test_a_file_of_the_workspace_does_not_decide_what_a_server_of_the_person_runs(nanocoder):
+    where = nanocoder.home / "where"
+    server = ("sh", "-c", f"pwd > {where}")  # as npx runs what node_modules here has by the name
+    nanocoder("mcp", "add", "probe", "--yes", "--", *server)
+    assert where.read_text().strip() == str(nanocoder.home)

@@ -93,10 +93,13 @@ class ServerProcess:
         if not program:
             problem = f"cannot be started: there is no program {name!r} on PATH"
             raise ToolError(problem, error_class="spawn_failed")
+        home = Path(os.path.expanduser("~"))
+        own = home if home.is_dir() else Path("/")
+        folder = self._cwd if self._server.is_of_workspace else own
         try:
             process = subprocess.Popen(
                 self._wrap([program, *rest]),
-                cwd=self._cwd,
+                cwd=folder,
                 env=variables,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -105,7 +108,7 @@ class ServerProcess:
                 start_new_session=True,
             )
         except FileNotFoundError as error:
-            what = "folder" if error.filename == str(self._cwd) else "program"
+            what = "folder" if error.filename == str(folder) else "program"
             problem = f"cannot be started: there is no {what} {error.filename!r}"
             raise ToolError(problem, error_class="spawn_failed") from error
         except (OSError, ValueError) as error:

@@ -65,6 +65,14 @@ class Server:
         }
 
     @property
+    def is_of_workspace(self) -> bool:
+        """Tell whether it starts in the workspace: a project's own, and one in the sandbox.
+
+        Any other starts where no file of the workspace decides what `npx` or `uvx` runs.
+        """
+        return self.sandbox or self.folder is not None
+
+    @property
     def starts_with(self) -> str:
         """The command or the address, as a person reads it."""
         import shlex  # only people read it
