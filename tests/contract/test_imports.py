@@ -5,7 +5,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
 from importlib.metadata import packages_distributions
 from itertools import accumulate
@@ -88,14 +88,14 @@ def declared(package: Package) -> set[str]:
     return {match[0].lower().replace("_", "-") for match in matches if match}
 
 
-def is_allowed(package: Package, name: str, *, in_tests: bool) -> bool:
-    """Judge one import of a plugin, a kit or an example."""
+def is_allowed(package: Package, name: str, own: Collection[str], *, in_tests: bool) -> bool:
+    """Judge one import of a plugin, a kit or an example: *own* are the packages it is part of."""
     top = name.split(".", maxsplit=1)[0]
     if top in repository.core().modules:
         return name == top
     if top == "nanocoder_testing":
         return in_tests or "nanocoder-testing" in declared(package)
-    if top in package.modules or top in sys.stdlib_module_names:
+    if top in own or top in sys.stdlib_module_names:
         return True
     if in_tests:
         return not top.startswith("nanocoder_") or top.startswith("nanocoder_kit_")
@@ -113,9 +113,12 @@ def owners(top: str) -> frozenset[str]:
 def foreign_imports(package: Package) -> Iterator[tuple[str, str]]:
     for path in sorted(package.folder.rglob("*.py")):
         # A kit's `testing` is for the tests of the plugins that use the kit.
-        in_tests = "tests" in path.relative_to(package.folder).parts or path.name == "testing.py"
+        first, second, *_ = path.relative_to(package.folder).parts
+        in_tests = first == "tests" or path.name == "testing.py"
+        # Plugins of one distribution are disabled one by one, so none needs another.
+        own = package.modules if first == "tests" else [second]
         for line, name in imported(path):
-            if not is_allowed(package, name, in_tests=in_tests):
+            if not is_allowed(package, name, own, in_tests=in_tests):
                 yield name, f"{repository.shown(path)}:{line}: {name}"
 
 

@@ -12,6 +12,8 @@ provider, connected to a server of your own, and lets the suite check its stream
 from pathlib import Path
 
 import pytest
+from attrs import fields
+from nanocoder import structure
 from nanocoder_schema import problem_of
 
 from nanocoder_testing.contract_calls import (
@@ -43,7 +45,7 @@ from nanocoder_testing.contract_tools import (
     test_the_schema_is_closed,
     test_what_a_tool_does_is_declared,
 )
-from nanocoder_testing.subject import Subject
+from nanocoder_testing.subject import Subject, loaded_by
 
 __all__ = [
     "contract_field",
@@ -106,8 +108,6 @@ def test_its_name_is_one_to_type(subject: Subject) -> None:
 
 def test_importing_it_loads_nothing_slow(subject: Subject) -> None:
     """Keep the start fast: import modules that take tens of milliseconds at their first use."""
-    from nanocoder_testing.subject import loaded_by
-
     fail_for(
         f"importing {subject.module_name} loads {name}; import it inside the function that needs it"
         for name in loaded_by(subject.module_name, SLOW)
@@ -117,9 +117,6 @@ def test_importing_it_loads_nothing_slow(subject: Subject) -> None:
 @needs(lambda subject, _: subject.implements("nanocoder_settings"))
 def test_every_setting_has_a_default_and_is_explained(subject: Subject) -> None:
     """Let a person set any single key, and read its purpose."""
-    from attrs import fields
-    from nanocoder import structure
-
     cls = subject.implementation("nanocoder_settings").function()
     structure(cls, {})
     fail_for(

@@ -15,8 +15,10 @@ from nanocoder.tools.tool import Tool
 from nanocoder.values import Effect
 from nanocoder_config import Layer
 
+from nanocoder_testing.arguments import bad_arguments
 from nanocoder_testing.contract_marks import fail_for, for_each_of, needs
 from nanocoder_testing.field import OUTSIDE, Field
+from nanocoder_testing.playing import agree, called, first_choice, opened
 from nanocoder_testing.plugin import USUAL_CALLS
 from nanocoder_testing.subject import Subject
 
@@ -53,8 +55,6 @@ def contract_field(
 @pytest.mark.timeout(120)
 def test_bad_arguments_become_results(subject: Subject, part: str, contract_field: Field) -> None:
     """Answer any arguments with a useful result, and access nothing outside."""
-    from nanocoder_testing.arguments import bad_arguments
-
     tool = subject.tool(part)
     example = dict(tool.examples[0]) if tool.examples else {}
     bad = bad_arguments(tool.parameters, example, contract_field.secret)
@@ -113,8 +113,6 @@ def _problems(
     attended: bool = True,
 ) -> Iterator[str]:
     """Yield the problems of the calls that *each* makes, with all approved or none."""
-    from nanocoder_testing.playing import agree, called, first_choice, opened
-
     lines: list[str] = []
     flags = {"call_timeout_s": CALL_LIMIT_S, "mode": "auto" if attended else "plan"}
     answers: dict[str, Any] = {"approve": agree, "ask": first_choice} if attended else {}

@@ -3,18 +3,22 @@
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from nanocoder.errors import ProviderError
+from nanocoder.plugins import Plugins
+from nanocoder.provider import Provider, Request
+from nanocoder.tools.session_info import SessionInfo
 from nanocoder.tools.tool import Tool
-from nanocoder_schema import problem_of
+from nanocoder.values import Decision, Event, Message, Mode, ToolCall, ToolResult, Verdict
+from nanocoder_schema import ToolError, problem_of
 
 from nanocoder_testing.contract_marks import NAME, fail_for, for_each_of, needs
-from nanocoder_testing.subject import Subject
-
-if TYPE_CHECKING:
-    from nanocoder.plugins import Plugins
-    from nanocoder.tools.session_info import SessionInfo
+from nanocoder_testing.playing import play
+from nanocoder_testing.scripted import Turn
+from nanocoder_testing.streams import stream_problems
+from nanocoder_testing.subject import Subject, installed
 
 
 @for_each_of("providers")
@@ -40,9 +44,6 @@ def test_a_provider_that_cannot_be_opened_says_so(
     subject: Subject, part: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Open it without a key and with default settings: a provider, or ProviderError."""
-    from nanocoder.errors import ProviderError
-    from nanocoder.provider import Provider
-
     spec, plugins = subject.spec(part), subject.alone()
     for name in spec.key_variables:
         monkeypatch.delenv(name, raising=False)
@@ -66,8 +67,6 @@ def test_a_provider_that_cannot_be_opened_says_so(
 @pytest.mark.usefixtures("subject")
 def test_a_provider_streams_as_it_has_to(request: pytest.FixtureRequest) -> None:
     """Send one request to the plugin's own server: pieces, one end, and an end after a cancel."""
-    from nanocoder_testing.streams import stream_problems
-
     fail_for(stream_problems(request.getfixturevalue("contract_provider")))
 
 
@@ -80,8 +79,6 @@ def test_a_policy_answers_for_every_tool_in_every_mode(
     subject: Subject, contract_workspace: Path
 ) -> None:
     """Return a Verdict or None, never an exception: one would deny every such call."""
-    from nanocoder.values import Decision, Verdict
-
     problems = []
     for where, answer in _judgements(subject, contract_workspace):
         if isinstance(answer, Exception):
@@ -107,8 +104,6 @@ def test_a_policy_says_why(subject: Subject, contract_workspace: Path) -> None:
 @needs(lambda subject, _: subject.implements("nanocoder_after_execute"))
 def test_a_result_stays_a_result(subject: Subject, contract_workspace: Path) -> None:
     """Return a ToolResult or None for every result of a tool; an exception withholds it."""
-    from nanocoder.values import ToolResult
-
     see = subject.implementation("nanocoder_after_execute")
     samples = [
         ToolResult("output", data={"a": [1]}, metadata={"path": "x"}),
@@ -128,9 +123,6 @@ def test_a_result_stays_a_result(subject: Subject, contract_workspace: Path) -> 
 @needs(lambda subject, _: subject.implements("nanocoder_before_request"))
 def test_a_request_stays_a_request(subject: Subject, contract_workspace: Path) -> None:
     """Return a Request or None in every mode; an exception ends the run."""
-    from nanocoder.provider import Request
-    from nanocoder.values import Message
-
     see = subject.implementation("nanocoder_before_request")
     request = Request("model", "system", (Message("user", "odd \x1b[2J\0\ud800"),))
     contexts = _hook_contexts(subject, contract_workspace)
@@ -145,9 +137,6 @@ def test_a_request_stays_a_request(subject: Subject, contract_workspace: Path) -
 @needs(lambda subject, _: subject.implements("nanocoder_render"))
 def test_a_rendering_is_text(subject: Subject, contract_workspace: Path) -> None:
     """Return text or None for every installed tool; a ToolError before its call is an answer."""
-    from nanocoder.values import ToolResult
-    from nanocoder_schema import ToolError
-
     render = subject.implementation("nanocoder_render")
     problems = []
     for call, tool, context in _calls(subject, contract_workspace):
@@ -179,13 +168,6 @@ def test_additions_to_the_prompt_are_text(subject: Subject, contract_workspace: 
 @pytest.mark.usefixtures("capsys")
 def test_a_screen_shows_every_event(subject: Subject, part: str, contract_workspace: Path) -> None:
     """Show a whole session with odd text and unknown events in it, and close."""
-    from nanocoder.errors import ProviderError
-    from nanocoder.tools.session_info import SessionInfo
-    from nanocoder.values import Event
-
-    from nanocoder_testing.playing import play
-    from nanocoder_testing.scripted import Turn
-
     turns: list[Turn] = [
         [("no_such_tool", {"x": "\x1b[2J\ud800\0"})],
         "odd \x1b]0;x\x07 \ud800",
@@ -220,10 +202,6 @@ def _answer(implementation: Any, arguments: Any) -> Any:
 
 def _calls(subject: Subject, cwd: Path) -> Iterator[tuple[Any, Tool[..., Any], dict[str, Any]]]:
     """Yield calls of every installed tool in every mode: its examples, and unusual ones."""
-    from nanocoder.values import ToolCall
-
-    from nanocoder_testing.subject import installed
-
     for context in _hook_contexts(subject, cwd):
         for tool in installed().tools().values():
             for example in tool.examples:
@@ -237,9 +215,6 @@ def _calls(subject: Subject, cwd: Path) -> Iterator[tuple[Any, Tool[..., Any], d
 
 def _hook_contexts(subject: Subject, cwd: Path) -> Iterator[dict[str, Any]]:
     """Yield the arguments of hooks for a session of each mode, with and without a person."""
-    from nanocoder.tools.session_info import SessionInfo
-    from nanocoder.values import Mode
-
     plugins = subject.alone()
     for mode in Mode:
         for interactive in (False, True):

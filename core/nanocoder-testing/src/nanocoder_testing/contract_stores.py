@@ -4,7 +4,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nanocoder_schema import problem_of
+from nanocoder.session.conversation import encode_message
+from nanocoder.values import Message, ToolCall
+from nanocoder_schema import PersonError, UsageError, problem_of
 
 from nanocoder_testing.contract_marks import fail_for, for_each_of
 from nanocoder_testing.subject import Subject
@@ -23,8 +25,6 @@ def test_a_store_keeps_what_was_said(
 
     A store that cannot be opened here, or that stores nothing, raises UsageError or ConfigError.
     """
-    from nanocoder_schema import PersonError
-
     plugins = subject.alone()
     offered = plugins.offered("stores", part)
     if offered is None:
@@ -60,9 +60,6 @@ def _problems(sessions: "Sessions", cwd: Path) -> Iterator[str]:
 
 
 def _recording_problems(journal: "Journal") -> Iterator[str]:
-    from nanocoder.session.conversation import encode_message
-    from nanocoder.values import Message, ToolCall
-
     calls = (ToolCall("1", "look", {"x": "\ud800"}), ToolCall("2", "look"))
     records: list[tuple[str, dict[str, Any]]] = [
         ("run.started", {"prompt": "Hello"}),
@@ -84,9 +81,6 @@ def _recording_problems(journal: "Journal") -> Iterator[str]:
 
 
 def _restoring_problems(journal: "Journal") -> Iterator[str]:
-    from nanocoder.session.conversation import encode_message
-    from nanocoder.values import Message
-
     before = [message.text for message in journal.messages()]
     shorter = [encode_message(Message("user", "In short."))]
     journal.append("transcript.compacted", {"messages": shorter, "reason": "asked"})
@@ -130,8 +124,6 @@ def _resuming_problems(
 
 def _refuses(attempt: Callable[..., object], name: str, cwd: Path) -> bool:
     """Tell whether *attempt* raises UsageError."""
-    from nanocoder_schema import UsageError
-
     try:
         attempt(name, cwd=cwd)
     except UsageError:

@@ -1,15 +1,21 @@
 """The part of the contract suite for tools."""
 
+import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from nanocoder.tools.tool import Tool
+from nanocoder.tools.tool import Tool, ToolContext
 from nanocoder.values import Effect, Risk
+from nanocoder_files import Workspace
+from nanocoder_schema import NanocoderError
 
 from nanocoder_testing.contract_marks import fail_for, for_each_of, needs
 from nanocoder_testing.definitions import definition_problems
+from nanocoder_testing.playing import agree, called, first_choice, opened
 from nanocoder_testing.subject import Subject
+from nanocoder_testing.tree import tree_digest
 
 MAX_DEFINITION_TOKENS = 350
 """The most tokens of a tool's definition, which each request carries."""
@@ -80,8 +86,6 @@ def test_a_safe_tool_leaves_the_workspace_as_it_was(
     subject: Subject, part: str, contract_workspace: Path
 ) -> None:
     """Compare every byte of the workspace before and after the examples."""
-    from nanocoder_testing.tree import tree_digest
-
     before = tree_digest(contract_workspace)
     ran = [example for example, _ in _example_results(subject, part, contract_workspace)]
     changed = tree_digest(contract_workspace) != before
@@ -95,13 +99,6 @@ def test_a_cancelled_call_ends_at_once(
     subject: Subject, part: str, contract_workspace: Path
 ) -> None:
     """Stop as soon as `ctx.cancelled` is set, here before the handler begins."""
-    import time
-    from contextlib import suppress
-
-    from nanocoder.tools.tool import ToolContext
-    from nanocoder_files import Workspace
-    from nanocoder_schema import NanocoderError
-
     tool = subject.tool(part)
     arguments = tool.signature.check(dict(tool.examples[0]))
     with Workspace(contract_workspace) as workspace:
@@ -152,8 +149,6 @@ def _is_safe(tool: Tool[..., Any]) -> bool:
 
 
 def _example_results(subject: Subject, part: str, cwd: Path) -> Iterator[tuple[Any, Any]]:
-    from nanocoder_testing.playing import agree, called, first_choice, opened
-
     examples = subject.tool(part).examples
     # A tool may ask the model, as those with sub-agents do.
     turns = ["Hello."] * MODEL_TURNS * len(examples)

@@ -1,6 +1,7 @@
 """The plugin under test of the contract suite, found from the test's folder, imported once."""
 
 import os
+import subprocess
 import sys
 import tomllib
 from collections.abc import Sequence
@@ -136,8 +137,6 @@ def loaded_by(module: str, slow: Sequence[str]) -> list[str]:
 
     Empty if *module* cannot be imported: the test that loads the plugin reports that.
     """
-    import subprocess
-
     code = (
         f"import sys, nanocoder\nfrom nanocoder import hookimpl, tool\nbefore = set(sys.modules)\n"
         f"import {module}\nprint(*[name for name in {list(slow)!r}"
