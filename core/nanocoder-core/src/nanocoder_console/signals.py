@@ -10,6 +10,7 @@ import queue
 import select
 import signal
 import sys
+import termios
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any, Self
@@ -129,15 +130,11 @@ def _numbers() -> list[int]:
 def _terminal_settings() -> list[Any]:
     if not is_terminal(sys.stdin):
         return []
-    import termios  # only with a terminal
-
     return termios.tcgetattr(sys.stdin.fileno())
 
 
 def _restore_terminal(settings: list[Any]) -> None:
     """Restore the terminal's *settings*; raises without a terminal."""
-    import termios
-
     # tcsetattr would stop a process in the background.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTTOU})
     termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, settings)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
@@ -73,8 +74,6 @@ def _lines_until_silence(
     descriptor: int, expected: int, deadline_s: float
 ) -> tuple[list[bytes], bool]:
     """Read lines until *expected* ones, the end of the writer, or a timeout without input."""
-    import select
-
     data = b""
     while data.count(b"\n") < expected:
         ready, _, _ = select.select([descriptor], [], [], deadline_s)

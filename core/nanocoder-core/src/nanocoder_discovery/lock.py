@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 from attrs import asdict
@@ -145,8 +146,6 @@ def _is_unchecked(path: Path) -> bool:
 
 def _package_files(module: str) -> tuple[Path, list[Path]]:
     """Return the folder of a module's package and its files, except for compiled ones."""
-    from importlib.machinery import PathFinder  # only a lock needs it
-
     # Outer packages need no file of their own: several distributions can share them.
     spec, places, parts = None, None, module.split(".")
     for depth in range(1, len(parts) + 1):

@@ -6,6 +6,7 @@ import sys
 import zlib
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
+from importlib.machinery import PathFinder
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
@@ -240,8 +241,6 @@ def write_cache(cache: Path | None, data: Mapping[str, Any]) -> None:
 
 def _guess_description(plugin: Installed, describer: Describer) -> dict[str, Any]:
     """Guess whether a plugin that was not imported is a policy, which may not be left out."""
-    from importlib.machinery import PathFinder
-
     # PathFinder imports nothing, but knows only what lies directly on the path.
     spec = PathFinder.find_spec(plugin.module.split(".")[0]) if plugin.module else None
     files = package_files(spec.origin or "") if spec else []

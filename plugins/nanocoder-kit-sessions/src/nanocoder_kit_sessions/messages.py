@@ -1,6 +1,7 @@
 """Messages as journals store them: large attachments are files beside the journal."""
 
 import os
+from base64 import b64decode
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -90,8 +91,6 @@ def _decode_attachment(data: Mapping[str, Any], artifacts: Path | None) -> Attac
 
 def _content(data: Mapping[str, Any], artifacts: Path | None) -> bytes:
     if "artifact" not in data:
-        from base64 import b64decode  # few sessions have attachments
-
         return b64decode(data["base64"], validate=True)
     if artifacts is None:
         raise KeyError("artifact")

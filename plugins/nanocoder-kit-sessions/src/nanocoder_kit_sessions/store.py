@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from nanocoder import ConfigError, Host, Journal, StoredSession, UsageError, state_dir
 from nanocoder_files import open_private, private_directory, replace_file
-from nanocoder_schema import value
+from nanocoder_schema import did_you_mean, value
 
 from nanocoder_kit_sessions.journal import FileJournal, RecordJournal, Warn, locked
 from nanocoder_kit_sessions.order import UseOrder
@@ -166,8 +166,6 @@ class SessionStore:
         if matches:
             choices = " or ".join(matches[:4])
             raise _not_found(f"{name!r} could be {choices}; give more of the id")
-        from nanocoder_schema import did_you_mean  # only mistakes need it
-
         hint = did_you_mean(name, ids, "; `nanocoder sessions list` shows all")
         raise _not_found(f"there is no session {name!r}{hint}")
 

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
+from hashlib import sha256
 from pathlib import Path
 from typing import Final, Literal
 
@@ -266,6 +267,4 @@ def _mark(state: FileState) -> str:
 
 
 def _digest(data: bytes) -> str:
-    from hashlib import sha256  # undo is rare
-
     return sha256(data).hexdigest()

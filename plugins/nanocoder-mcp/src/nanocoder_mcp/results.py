@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from nanocoder import Attachment, BadArguments, ToolResult, for_model
 from nanocoder_kit_files.text import picture_problem
+from nanocoder_schema import canonical_json, parse_json
 
 MAX_ATTACHMENT_BYTES: Final = 5_000_000
 MAX_ATTACHMENTS: Final = 20
@@ -22,8 +23,6 @@ def result_of(server: str, tool: str, answer: Mapping[str, Any]) -> ToolResult:
     parts = list(_texts(answer.get("content") or (), attachments))
     structured = answer.get("structuredContent")
     if not parts and structured is not None:
-        from nanocoder_schema import canonical_json  # few answers have no text
-
         parts = [canonical_json(structured)]
     is_error = bool(answer.get("isError"))
     return ToolResult(
@@ -117,8 +116,6 @@ def _attached(data: object, media_type: object, kind: str, attachments: list[Att
 
 
 def _is_small(value: Any) -> bool:
-    from nanocoder_schema import canonical_json, parse_json
-
     text = "" if value is None else canonical_json(value)
     try:
         return 0 < len(text) <= MAX_DATA_CHARS and parse_json(text) is not None

@@ -1,6 +1,7 @@
 """The configuration of one server: its command or URL, and the user's settings for it."""
 
 import re
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -75,8 +76,6 @@ class Server:
     @property
     def starts_with(self) -> str:
         """The command or the address, as a person reads it."""
-        import shlex  # only people read it
-
         return (self.url or shlex.join(self.command)).replace("\n", "\\n")
 
 

@@ -2,10 +2,13 @@
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
+from fnmatch import filter as matching
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from attrs import Attribute, field, frozen
+from nanocoder import did_you_mean
+from nanocoder_kit_files.glob import problem_of_glob
 from nanocoder_kit_files.redact import Redactor
 
 from nanocoder_policy_rules.rule_tables import RuleTable, RuleVerdict
@@ -51,8 +54,6 @@ def _check_rule(item: str | RuleTable, verdict: str) -> None:
 
 
 def _check_name(text: str, _: str) -> None:
-    from nanocoder_kit_files.glob import problem_of_glob
-
     problem = problem_of_glob(text)
     if "/" in text:
         problem = "names have no '/'; a rule such as deny = [\"*(a/b.json)\"] is about paths"
@@ -164,10 +165,6 @@ class Settings:
 
 
 def _remarks(rule: "Rule", tools: Collection[str], plugins: Collection[str]) -> Iterator[Remark]:
-    from fnmatch import filter as matching
-
-    from nanocoder import did_you_mean
-
     from nanocoder_policy_rules.rules import SHELL
 
     table = rule.table

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from attrs import Attribute, field, frozen
 from nanocoder import did_you_mean
@@ -86,7 +87,6 @@ class Settings:
         if not self.address:
             return
         import socket  # only this check connects to anything here
-        from urllib.parse import urlsplit
 
         try:
             parts = urlsplit(self.address)

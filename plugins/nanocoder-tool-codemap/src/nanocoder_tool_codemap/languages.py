@@ -1,5 +1,6 @@
 """The languages: their files, their grammars, and the definitions to find in each."""
 
+from importlib import import_module
 from typing import Any
 
 from attrs import frozen
@@ -128,6 +129,4 @@ def _capsule(language: str) -> Any:
         import tree_sitter_typescript
 
         return getattr(tree_sitter_typescript, f"language_{language}")()
-    from importlib import import_module
-
     return import_module(f"tree_sitter_{language}").language()

@@ -1,5 +1,6 @@
 """Names that an edit replaced, and that still occur elsewhere in the file."""
 
+import re
 from collections.abc import Callable
 
 SHOWN_PLACES = 10
@@ -11,7 +12,6 @@ def find_stale_names(old: str, new: str, after: Callable[[], str]) -> list[tuple
 
     Only an edit that swaps one name for one other is judged; the name comes with its lines.
     """
-    import re  # imported here, as only a renaming needs it
 
     def names(text: str) -> list[str]:
         return list(dict.fromkeys(re.findall(rf"[^\W\d]\w{{{SHORTEST - 1},}}", text)))

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
+from hashlib import sha256
 
 from attrs import frozen
 from nanocoder import ProtectionKind, ToolError, Workspace, WorkspaceError
@@ -88,8 +89,6 @@ def _add(workspace: Workspace, section: Section) -> Change:
 
 
 def _delete(workspace: Workspace, section: Section) -> Change:
-    from hashlib import sha256  # 5 ms that a start need not wait for
-
     path = _check_path(workspace, section.path)
     _refuse_link(workspace, path)
     try:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -24,8 +25,6 @@ MAX_ANSWER_BYTES = MAX_PICTURES * MAX_IMAGE_BYTES + 4 * MAX_PAGES * MAX_CHARACTE
 
 def has(module: str) -> bool:
     """Tell whether the library of an extra is installed."""
-    from importlib.util import find_spec  # only images and PDF ask
-
     return bool(sys.executable) and find_spec(module) is not None
 
 

@@ -7,6 +7,7 @@ the HTML parser for two minutes, and would block the whole interpreter.
 import json
 import re
 import sys
+import threading
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
@@ -88,8 +89,6 @@ def _language(tag: Any) -> str:
 
 def main(arguments: list[str]) -> None:
     """Convert standard input; the arguments are the page's address and the form."""
-    import threading
-
     html = sys.stdin.buffer.read().decode("utf-8", "replace")
     pages: list[dict[str, str]] = []
     # The converter recurses for each level of a page, and pages may be deep.

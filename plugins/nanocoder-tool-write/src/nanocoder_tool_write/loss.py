@@ -1,5 +1,7 @@
 """A guard against models that omit functions when they rewrite a whole file."""
 
+import re
+
 from nanocoder import ToolContext, ToolError, Workspace
 from nanocoder_kit_files.text import OBJECTIONS
 
@@ -59,8 +61,6 @@ def find_lost_definitions(path: str, old: str, new: str) -> list[str]:
     """Return the definitions of *old* that *new* lacks, in the order of *old*, as "def name"."""
     if not path.lower().endswith(_CODE):
         return []
-    import re  # only a rewrite of code needs it
-
     pattern = re.compile(_DEFINITION, re.MULTILINE)
     names = {match[2] for match in pattern.finditer(new)}
     lost = (f"{match[1]} {match[2]}" for match in pattern.finditer(old) if match[2] not in names)

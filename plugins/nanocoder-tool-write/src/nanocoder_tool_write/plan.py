@@ -1,6 +1,6 @@
 """Plan a write: the bytes for the disk, and the file that they replace."""
 
-from attrs import frozen
+from attrs import evolve, frozen
 from nanocoder import ToolError, Workspace, WorkspaceError
 from nanocoder_kit_files.diff import Diff, unified
 from nanocoder_kit_files.text import TextFile, encode, read_text_file
@@ -64,8 +64,6 @@ def _with_newlines_of(content: str, old: TextFile) -> TextFile:
     """Return *old* with its line ends, or raw ones if the content has its own."""
     if "\r" not in content:
         return old
-    from attrs import evolve
-
     return evolve(old, newline="raw")
 
 

@@ -3,6 +3,7 @@
 import os
 import select
 import sys
+import termios
 import threading
 from contextlib import suppress
 from typing import Any
@@ -34,8 +35,6 @@ class Echo:
         """Do not show what is typed; Ctrl-C keeps its meaning."""
         if not self._can_switch or self._before is not None:
             return
-        import termios  # nothing else needs it, and it is not everywhere
-
         try:
             before = termios.tcgetattr(sys.stdin.fileno())
             termios.tcsetattr(
@@ -51,8 +50,6 @@ class Echo:
         """Show it again."""
         if self._before is None:
             return
-        import termios
-
         if self._keys:
             self._terminal.write(PASTE_OFF)
         before, self._before = self._before, None
@@ -65,8 +62,6 @@ class Echo:
         """Switch it off again where a shell switched it on: after Ctrl-Z and `fg`."""
         if self._before is None:
             return
-        import termios
-
         descriptor = sys.stdin.fileno()
         with suppress(termios.error, OSError):
             is_ours = os.tcgetpgrp(descriptor) == os.getpgrp()
@@ -106,8 +101,6 @@ class Echo:
         self._wake = ()
 
     def _attributes_without_echo(self, before: list[Any]) -> list[Any]:
-        import termios
-
         quiet = [*before[:6], list(before[6])]
         quiet[3] &= ~termios.ECHO
         if self._keys:

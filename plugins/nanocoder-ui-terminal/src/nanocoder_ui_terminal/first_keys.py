@@ -7,6 +7,7 @@ the prompt is drawn later.
 import os
 import select
 import sys
+import termios
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final
@@ -60,8 +61,6 @@ def keep_first_keys() -> Iterator[FirstKeys]:
     if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
         yield FirstKeys()
         return
-    import termios
-
     descriptor = sys.stdin.fileno()
     before = termios.tcgetattr(descriptor)
     attributes = _attributes_for_keys(before)
@@ -91,8 +90,6 @@ def keys_that_wait() -> Iterator[None]:
     if not is_terminal(sys.stdin):
         yield
         return
-    import termios
-
     descriptor = sys.stdin.fileno()
     with suppress(termios.error, OSError):
         attributes = termios.tcgetattr(descriptor)
@@ -108,8 +105,6 @@ def keys_that_wait() -> Iterator[None]:
 
 
 def _attributes_for_keys(before: list[Any]) -> list[Any]:
-    import termios  # only terminals have it
-
     attributes = [*before[:6], list(before[6])]
     attributes[0] &= ~termios.ICRNL
     attributes[3] &= ~(termios.ICANON | termios.ECHO | termios.IEXTEN)

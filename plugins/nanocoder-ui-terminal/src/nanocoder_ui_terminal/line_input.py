@@ -9,6 +9,7 @@ import os
 import re
 import select
 import sys
+import termios
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -198,8 +199,6 @@ def _wait_for_input(descriptor: int, cancelled: Cancel, deadline: float | None) 
 
 def _discard_typed() -> None:
     """Discard keys that were typed before the question could be read."""
-    import termios  # only terminals have it
-
     termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
 
 
@@ -209,8 +208,6 @@ def line_mode() -> Iterator[None]:
 
     Ctrl-C is a key, too, so that it ends the question instead of the run.
     """
-    import termios
-
     descriptor = sys.stdin.fileno()
     before = termios.tcgetattr(descriptor)
     _take_keys(descriptor, anew=True)
@@ -222,8 +219,6 @@ def line_mode() -> Iterator[None]:
 
 def _take_keys(descriptor: int, *, anew: bool = False) -> None:
     """Have each key handed over, where the terminal gathers lines, or *anew* in any case."""
-    import termios
-
     attributes = termios.tcgetattr(descriptor)
     is_ours = os.tcgetpgrp(descriptor) == os.getpgrp()
     if not (anew or (attributes[3] & termios.ICANON and is_ours)):

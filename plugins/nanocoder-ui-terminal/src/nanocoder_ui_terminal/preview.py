@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from nanocoder import Access, ApprovalRequest, Effect, Risk, for_terminal
+from nanocoder_kit_files.redact import Redactor
 
 from nanocoder_ui_terminal.granting import is_for_tool
 from nanocoder_ui_terminal.invisible import escape_invisible, mark_gaps
@@ -95,8 +96,6 @@ def preview_lines(request: ApprovalRequest, terminal: Terminal) -> list[str]:
 
 def _without_secrets(text: str) -> str:
     """Return *text* as it may stand on a screen, which others see and which terminals keep."""
-    from nanocoder_kit_files.redact import Redactor  # most sessions ask nothing at once
-
     return Redactor().redact(text)
 
 

@@ -1,6 +1,7 @@
 """Choose the model of a session, open its provider, and list the usable ones."""
 
 import os
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -157,8 +158,6 @@ def _any_of(names: Sequence[str]) -> str:
 
 
 def _wrapped(line: str) -> str:
-    import textwrap
-
     indent = "" if line.startswith("- ") else "  "
     return textwrap.fill(
         line, MESSAGE_COLUMNS, initial_indent=indent, subsequent_indent="  ", break_on_hyphens=False

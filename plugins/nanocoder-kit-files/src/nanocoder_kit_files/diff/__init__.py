@@ -1,6 +1,7 @@
 """The difference between two texts, fast also for a small change in a large file."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import frozen
@@ -201,7 +202,6 @@ def _one_block(change: Change) -> _Group:
 def _groups(change: Change, before: list[str], after: list[str], context: int) -> Iterable[_Group]:
     if len(before) + len(after) > EXACT_LINES:
         return [_one_block(change)]
-    from collections import Counter
     from difflib import SequenceMatcher  # only where something changed: difflib imports re
 
     # Without its heuristic difflib shows no unchanged line as changed. The heuristic stays on if so

@@ -4,6 +4,7 @@ Python is parsed by Python itself; the other languages need the extra `syntax` (
 """
 
 import sys
+import warnings
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
@@ -45,8 +46,6 @@ def _python_fault(before: str, after: str) -> str:
 
 
 def _complaint(text: str) -> str:
-    import warnings
-
     if len(text) > 2 * MAX_CHARACTERS:
         return ""
     # A string such as "\d" warns, which would appear on the screen of the person.

@@ -3,11 +3,13 @@
 import errno
 import json
 import re
+import socket
 import time
 from collections.abc import Mapping
 from typing import Any, Final
 
 from nanocoder import ProviderError, ToolCall, without_password
+from nanocoder_kit_files.redact import Redactor
 
 MESSAGE_CHARS: Final = 500
 RETRIED_KINDS: Final = frozenset({"network", "overloaded", "rate_limit", "unavailable"})
@@ -122,8 +124,6 @@ class UnreachedError(ProviderError):
 
 def is_name_failure(error: BaseException | None) -> bool:
     """Tell whether *error* is a failed name resolution, or a missing network."""
-    import socket  # only failures need it
-
     while error is not None:
         is_unreachable = isinstance(error, OSError) and error.errno in _NO_NETWORK
         if isinstance(error, socket.gaierror) or is_unreachable:
@@ -231,8 +231,6 @@ def last_words(partial: str) -> str:
 
 def one_line(text: str) -> str:
     """Return one printable line of at most 500 characters without secrets."""
-    from nanocoder_kit_files.redact import Redactor  # only failures need it
-
     text = Redactor().redact(text)
     text = "".join(letter if letter.isprintable() else " " for letter in text[: 4 * MESSAGE_CHARS])
     text = without_password(" ".join(text.split()))

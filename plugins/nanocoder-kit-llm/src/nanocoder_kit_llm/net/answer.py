@@ -1,5 +1,6 @@
 """The answer of a server."""
 
+import codecs
 from collections.abc import Mapping
 
 from attrs import frozen
@@ -48,8 +49,6 @@ _NO_CHARSETS = frozenset({"idna", "punycode", "raw_unicode_escape", "unicode_esc
 
 
 def _is_text_encoding(name: str) -> bool:
-    import codecs
-
     try:
         b"x".decode(name, "replace")  # fails for Python's codecs that unpack or rotate
         return codecs.lookup(name).name.replace("-", "_") not in _NO_CHARSETS

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from nanocoder import Message, OutputLimit, brief, clip, clip_output, for_model, spoken
+from nanocoder_files import private_directory
 from nanocoder_kit_files.redact import Redactor
 
 TRANSCRIPT: Final = "transcript.txt"
@@ -64,8 +65,6 @@ def write_transcript(
     """
     if folder is None:
         return "", 0
-    from nanocoder_files import private_directory  # few sessions become too long
-
     path = folder / TRANSCRIPT
     with suppress(OSError):
         private_directory(folder)

@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from hashlib import sha256
 from stat import S_IMODE, S_ISDIR, S_ISREG
 from typing import Any, Final
 
@@ -188,8 +189,6 @@ class Look:
         return self._with_content(path, data, evolve(file, stamp=stamp if is_settled else None))
 
     def _with_content(self, path: str, data: bytes, file: IndexedFile) -> IndexedFile:
-        from hashlib import sha256  # only where files have changed
-
         digest, blob = sha256(data).hexdigest(), blob_of(data)
         before = self.index.files.get(path)
         if before is None or before.blob != blob:

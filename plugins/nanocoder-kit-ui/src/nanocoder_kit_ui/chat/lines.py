@@ -3,6 +3,7 @@
 from typing import Final
 
 from nanocoder import Host, Session
+from nanocoder_kit_sessions import RecordJournal
 
 from nanocoder_kit_ui.chat.conversation import Conversation
 from nanocoder_kit_ui.chat.display import Display
@@ -25,7 +26,6 @@ def converse(host: Host, session: Session, display: Display) -> Conversation:
 
 
 def _begin_unanswered(session: Session, display: Display) -> None:
-    from nanocoder_kit_sessions import RecordJournal  # few sessions were killed
     from nanocoder_kit_sessions.prompts import take_unanswered
 
     journal = session.journal

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from nanocoder import UsageError, one_line
+from nanocoder_kit_sessions import RecordJournal
 
 from nanocoder_kit_ui.chat.choices import age
 from nanocoder_kit_ui.chat.undo import if_agreed
@@ -25,7 +26,6 @@ STAY: Final = "Nothing was changed."
 
 def rewind(conversation: "Conversation", argument: str) -> None:
     """Let the person choose a prompt, and what goes back to before it; then go back."""
-    from nanocoder_kit_sessions import RecordJournal  # few conversations are rewound
     from nanocoder_kit_sessions.file_history import History
     from nanocoder_kit_sessions.prompts import prompts_of
     from nanocoder_kit_sessions.rewinding import RewindRequest

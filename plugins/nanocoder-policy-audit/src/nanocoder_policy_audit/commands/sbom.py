@@ -10,6 +10,7 @@ from argparse import Namespace
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from email.message import Message
+from hashlib import sha256
 from importlib import metadata
 from typing import Any, Final
 from urllib.parse import quote
@@ -189,7 +190,5 @@ def _hashes(distribution: metadata.Distribution) -> dict[str, str]:
 
 def _digest_of_files(distribution: metadata.Distribution) -> str:
     """Return one digest for all recorded files: two equal ones have the same content."""
-    from hashlib import sha256
-
     lines = (f"{digest}  {name}\n" for name, digest in sorted(_hashes(distribution).items()))
     return sha256("".join(lines).encode()).hexdigest()
