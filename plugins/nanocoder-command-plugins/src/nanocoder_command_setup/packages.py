@@ -335,7 +335,7 @@ def _is_ours(name: str) -> bool:
 
 
 def _lines_about(package: str) -> Iterator[str]:
-    """Yield what is known of the publisher of a package by name that is not ours."""
+    """Yield lines about the publisher of a package by name that is not ours."""
     name = _own_name(package)
     if "/" not in package and not name.endswith(".whl") and not _is_ours(name):
         yield from lines_about(name, _installer())

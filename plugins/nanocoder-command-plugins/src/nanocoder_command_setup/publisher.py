@@ -1,4 +1,4 @@
-"""Who publishes a package, and since when: what its index says before anything is downloaded."""
+"""The publisher and the age of a package, as its index gives them before a download."""
 
 import json
 import re
@@ -38,13 +38,13 @@ class Installer(NamedTuple):
         ask = ["compile", "-", "--emit-index-url", "--no-header", "--quiet"]
         words = ask if self.name == "uv" else ["config", "list"]
         command = [*self.command, *words]
-        done = subprocess.run(command, input="", capture_output=True, text=True, check=False)
-        found = re.findall(INDEX[self.name], done.stdout, flags=re.MULTILINE)
-        return str(found[-1]) if found else PUBLIC
+        answer = subprocess.run(command, input="", capture_output=True, text=True, check=False)
+        addresses = re.findall(INDEX[self.name], answer.stdout, flags=re.MULTILINE)
+        return str(addresses[-1]) if addresses else PUBLIC
 
 
 def lines_about(package: str, installer: Installer) -> Iterator[str]:
-    """Yield what the index says of a package: its owner, age and newest files.
+    """Yield lines from the index about a package: its owner, age and newest files.
 
     No file is downloaded.
     """
