@@ -57,7 +57,7 @@ def mediator(tmp_path: Path) -> tuple[tuple[str, ...], Path]:
 def answers(tmp_path, settings, *calls):
     """Return the results of calls in a session, and what reached the tools."""
     words, workspace = Words(), tmp_path / "ws"
-    workspace.mkdir()
+    workspace.mkdir(exist_ok=True)
     plugins = {"words": words, "tool-wrap": nanocoder_tool_wrap}
     with opened(workspace, plugins=plugins, settings={"tool-wrap": settings}) as (session, _):
         results = [called(session, name, {"word": word})[0] for name, word in calls]
@@ -123,3 +123,15 @@ def test_the_mediator_gets_no_keys(tmp_path, monkeypatch):
     settings = Settings(mediator=(sys.executable, "-c", code))
     results, _ = answers(tmp_path, settings, ("look", "tea"))
     assert results[0].output == "False"
+
+
+def test_a_program_in_the_workspace_is_no_mediator(tmp_path, monkeypatch):
+    workspace = tmp_path / "ws"
+    workspace.mkdir()
+    program = workspace / "gateway"
+    program.write_text("#!/bin/sh\ntouch ran; echo '{\"pass\": true}'\n")
+    program.chmod(0o755)
+    monkeypatch.chdir(workspace)
+    results, reached = answers(tmp_path, Settings(mediator=("./gateway",)), ("look", "tea"))
+    assert (results[0].error_class, reached) == ("mediator_failed", [])
+    assert not (workspace / "ran").exists()

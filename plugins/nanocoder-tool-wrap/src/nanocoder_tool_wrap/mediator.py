@@ -60,6 +60,7 @@ def _ask(command: Sequence[str], request: Mapping[str, Any], timeout_s: float) -
     try:
         process = subprocess.run(
             command,
+            cwd="/",  # the workspace must not hold the program, nor files that it obeys
             input=f"{json.dumps(request)}\n".encode(),
             env=environment(os.environ, workspace=Path(request["workspace"])),
             capture_output=True,
