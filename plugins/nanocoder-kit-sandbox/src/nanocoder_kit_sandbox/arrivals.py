@@ -48,8 +48,8 @@ class Arrivals:
         for name in names:
             self._expected.setdefault(name, self._kind(name))
 
-    def move_away(self, look: Callable[[], Surveyed]) -> list[str]:
-        """Rename what was made inside; return a line for each name.
+    def move_away(self, look: Callable[[], Surveyed]) -> tuple[Surveyed, list[str]]:
+        """Rename what was made inside; return what is there now, and a line for each name.
 
         Raises: ToolError (withheld) where a program makes names faster than they are moved.
         """
@@ -62,7 +62,7 @@ class Arrivals:
             self.installed |= installed
             new = [name for name in new if name not in installed]
             if not new:
-                return lines
+                return names, lines
             for name in new:
                 if time.monotonic() > until:
                     raise ToolError(_too_many(name), error_class="withheld")

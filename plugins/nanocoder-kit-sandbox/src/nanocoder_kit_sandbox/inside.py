@@ -146,12 +146,7 @@ class Inside:
 
     def _note_changes(self) -> Surveyed | None:
         """Undo what programs inside left; return what is there now, where that was looked for."""
-        latest: list[Surveyed] = []
-
-        def look() -> Surveyed:
-            latest[:] = [self._look()]
-            return latest[0]
-
+        latest = None
         with self._guard:
             for repository in self._repositories:
                 self._lines += repository.bring_back()
@@ -159,12 +154,13 @@ class Inside:
                 if lost := self._objects.put_back():
                     self._lines.append(f"{counted(lost, 'object')} of git {REMOVED}")
                 is_idle = self.files.is_idle
-                self._lines += self._arrivals.move_away(look)
+                latest, moved = self._arrivals.move_away(self._look)
+                self._lines += moved
                 self._arrivals.is_expecting = not is_idle
             # The first lines say what happened; a hostile program could cause any number.
             if len(self._lines) > MAX_LINES:
                 self._lines[MAX_LINES - 1 :] = [MORE]
-        return latest[0] if latest else None
+        return latest
 
     def _look_again(self) -> None:
         """Undo what programs left that still run, or that ended after their call."""

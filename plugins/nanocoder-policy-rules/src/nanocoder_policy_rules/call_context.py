@@ -168,8 +168,7 @@ class CallContext:
 
     def refusal(self, path: "ResolvedPath") -> str:
         """Return the reason a path must not be read, or "" if it may be."""
-        settings = self.settings
-        if name := paths.secret(path.names, settings.all_secrets, settings.all_not_secrets):
+        if name := paths.secret(path.names, *self.settings.secret_names):
             return paths.WHY_DENIED.format(name)
         return self.session.readable.refuses(path.path) if path.is_inside else ""
 

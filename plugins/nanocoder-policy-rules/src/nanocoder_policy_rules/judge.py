@@ -89,9 +89,8 @@ def _deny_damage(context: CallContext) -> Verdict | None:
 
 
 def _deny_secret(context: CallContext) -> Verdict | None:
-    settings = context.settings
     names = [name for path in (*context.paths, *context.operands) for name in path.names]
-    secret = paths.secret(names, settings.all_secrets, settings.all_not_secrets) if names else ""
+    secret = paths.secret(names, *context.settings.secret_names) if names else ""
     if not secret:
         return None
     reason = paths.WHY_DENIED.format(secret)

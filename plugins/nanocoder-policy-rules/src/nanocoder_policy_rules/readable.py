@@ -63,8 +63,8 @@ class FileRules(PathFilter):
         self._roots = [paths.fold_path(f"{root}/".replace("//", "/")) for root in roots]
         self._denying = [guard for rule in denying for guard in _guards(rule, self._roots)]
         self._asking = [guard for rule in asking for guard in _guards(rule, self._roots)]
-        guards = (*self._denying, *self._asking)
-        self._candidates = Candidates((*settings.all_secrets, *(guard.name for guard in guards)))
+        names = (guard.name for guard in (*self._denying, *self._asking))
+        self._candidates = Candidates((*settings.secret_names[0], *names))
         writing = _rules_about(_changes_paths, session, tools, settings.rules_that("deny"))
         folders = map(_with_folder, writing)
         self._writing = [guard for rule in folders for guard in _guards(rule, self._roots)]
@@ -73,8 +73,7 @@ class FileRules(PathFilter):
     def refuses(self, path: str) -> str:
         """Name the secret, the rule that denies, or the file that leaves *path* out."""
         plain = unescape_path(path)
-        name = paths.secret((plain,), self._settings.all_secrets, self._settings.all_not_secrets)
-        if name:
+        if name := paths.secret((plain,), *self._settings.secret_names):
             return paths.WHY_DENIED.format(name)
         if text := self._fitting(self._denying, plain):
             return f"the rule {text!r} forbids it"

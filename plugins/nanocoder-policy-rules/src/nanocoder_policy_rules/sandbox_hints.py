@@ -39,10 +39,8 @@ def with_hint(result: ToolResult, call: ToolCall, session: SessionInfo) -> ToolR
 
     It names the next step that a person, or a rule, can agree to.
     """
-    access = call.arguments.get("access")
-    is_read_only = session.mode is Mode.ASK and access != "write"
-    limit, step = _limit(result, call, session, is_read_only=is_read_only)
-    if not limit or access == "outside":
+    limit, step = _limit(result, call, session)
+    if not limit or call.arguments.get("access") == "outside":
         return None
     if _HIDDEN_OBJECT.search(result.output):
         limit, step = "hides what git has of secret files", _WITHOUT
@@ -56,11 +54,10 @@ def with_hint(result: ToolResult, call: ToolCall, session: SessionInfo) -> ToolR
     return evolve(result, output=f"{result.output.rstrip()}\n{hint}", data=data)
 
 
-def _limit(
-    result: ToolResult, call: ToolCall, session: SessionInfo, *, is_read_only: bool
-) -> tuple[str, str]:
+def _limit(result: ToolResult, call: ToolCall, session: SessionInfo) -> tuple[str, str]:
     """Return the limit of the sandbox that a command met and the next step, "" for none."""
     output = result.output
+    is_read_only = session.mode is Mode.ASK and call.arguments.get("access") != "write"
     if _NO_NETWORK.search(output) and (result.is_error or _SAID_BY_PROGRAM.search(output)):
         settings = f"`hosts` or `network` in [plugins.sandbox-{session.sandbox.split()[0]}]"
         return (

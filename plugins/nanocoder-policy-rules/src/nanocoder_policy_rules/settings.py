@@ -118,17 +118,11 @@ class Settings:
     sandboxed: Literal["ask", "allow"] = field(default="allow", metadata=_ONLY_USER)
 
     @cached_property
-    def all_secrets(self) -> tuple[str, ...]:
-        """The names that count: *secrets*, and the usual ones unless they are replaced."""
-        return self._with_usual(SECRETS, self.secrets)
-
-    @cached_property
-    def all_not_secrets(self) -> tuple[str, ...]:
-        """The exceptions that count: *not_secrets*, and the usual ones unless they are replaced."""
-        return self._with_usual(NOT_SECRETS, self.not_secrets)
-
-    def _with_usual(self, usual: tuple[str, ...], own: tuple[str, ...]) -> tuple[str, ...]:
-        return own if self.replace_secrets else tuple(dict.fromkeys((*usual, *own)))
+    def secret_names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The names of secrets that count, and their exceptions: also the usual ones."""
+        usual, usual_not = ((), ()) if self.replace_secrets else (SECRETS, NOT_SECRETS)
+        own, own_not = dict.fromkeys((*usual, *self.secrets)), (*usual_not, *self.not_secrets)
+        return tuple(own), tuple(dict.fromkeys(own_not))
 
     def rules_that(self, verdict: "RuleVerdict") -> "tuple[Rule, ...]":
         """Return the rules with *verdict* that count, of both forms."""
