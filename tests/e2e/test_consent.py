@@ -216,6 +216,7 @@ DELETIONS = [
 ]
 
 
+@pytest.mark.rows(2)
 @pytest.mark.parametrize("patch", DELETIONS, ids=["envelope", "unified", "git", "bare", "fenced"])
 def test_a_patch_that_deletes_asks_in_mode_edits(patch, work, call):
     (work / "n.txt").write_text("n\n")

@@ -21,6 +21,7 @@ from place import Place
 from served_http import TOKEN, served
 
 pytestmark = [
+    pytest.mark.full,
     pytest.mark.timeout(400),
     pytest.mark.needs("node", "npm"),
     pytest.mark.contract("I24"),

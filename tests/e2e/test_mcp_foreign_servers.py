@@ -14,6 +14,7 @@ from nanocoder_testing import opened
 from nanocoder_testing.playing import agree, called
 
 pytestmark = [
+    pytest.mark.full,
     pytest.mark.timeout(400),
     pytest.mark.needs("node", "npm"),
     pytest.mark.contract("I24"),

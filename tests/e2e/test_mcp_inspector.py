@@ -8,6 +8,7 @@ from command_line import COMMAND
 from served_http import TOKEN, served
 
 pytestmark = [
+    pytest.mark.full,
     pytest.mark.timeout(400),
     pytest.mark.needs("node", "npm"),
     pytest.mark.contract("I25"),

@@ -222,6 +222,7 @@ def test_calls_of_a_sub_agent(place):
 
 @pytest.mark.contract("NT-88")
 @pytest.mark.contract("W9")
+@pytest.mark.rows(2)
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_commands_in_every_dialect(place, dialect):
     surfaces = Surfaces()

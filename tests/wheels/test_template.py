@@ -14,6 +14,7 @@ def installed(make_installed):
     return make_installed("nanocoder-command-plugins[check]")
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_new_package_is_built_installed_tested_and_checked(installed, tmp_path, kind):
     made = installed.nanocoder("plugins", "new", kind, "word-count", "--into", str(tmp_path))
