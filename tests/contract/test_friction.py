@@ -81,12 +81,14 @@ def outside(ruled: list[friction.Ruled]) -> list[str]:
     return [each.id for each in allowed if each.label == "D"]
 
 
+@pytest.mark.rows(3)
 @EVERYWHERE
 def test_no_command_is_denied_for_a_late_verdict(judged, sandbox, mode):
     denied = [each for each in judged(sandbox, mode) if each.decision == "deny"]
     assert [each.id for each in denied if each.is_late] == []
 
 
+@pytest.mark.rows(3)
 @EVERYWHERE
 def test_no_verdict_walks_the_workspace(judged, sandbox, mode):
     listed = {each.id: each.counts.get("listed", 0) for each in judged(sandbox, mode)}

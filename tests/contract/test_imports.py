@@ -202,7 +202,7 @@ def by_parent(package: Package) -> dict[str, dict[str, list[str]]]:
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.rows(32)
+@pytest.mark.rows(16)
 @pytest.mark.parametrize("package", repository.packages(), ids=lambda package: package.name)
 def test_each_module_imports_alone_without_a_warning_and_front_doors_without_slow_libraries(
     package,

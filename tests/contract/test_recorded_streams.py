@@ -87,6 +87,7 @@ def test_there_are_recordings_of_many_vendors_and_servers():
     assert len(names) >= LEAST, sorted(names)
 
 
+@pytest.mark.rows(35)
 @pytest.mark.parametrize("size", BYTES_AT_ONCE)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_recorded_stream_says_the_same_through_its_provider(path, size, monkeypatch):

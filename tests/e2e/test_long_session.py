@@ -61,6 +61,7 @@ def pairs_are_whole(messages):
 
 @pytest.mark.contract("G5")
 @pytest.mark.timeout(300)
+@pytest.mark.full
 def test_two_thousand_turns_fit_a_window_of_32k_and_resume_as_they_were(tmp_path):
     server, plugins = Server(), Plugins()
     plugins.add(nanocoder_compact_trim, "compact-trim")

@@ -40,7 +40,7 @@ ARRIVALS = (
 )
 
 
-@pytest.mark.rows(5)
+@pytest.mark.rows(3)
 @pytest.mark.parametrize(("command", "name"), ARRIVALS)
 def test_a_protected_name_that_appears_is_moved_away(repository, command, name):
     box = repository.open()

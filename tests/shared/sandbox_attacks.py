@@ -13,7 +13,7 @@ from sandboxed_place import PYTHON, SECRET, TIME_S, inside, snapshot  # noqa: F4
 
 
 # PROC-036
-@pytest.mark.rows(13)
+@pytest.mark.rows(6)
 @pytest.mark.parametrize(
     "attack",
     [
@@ -62,7 +62,7 @@ def test_a_link_that_is_made_inside_leads_no_tool_outside(inside):  # noqa: F811
 
 
 # PROC-039
-@pytest.mark.rows(14)
+@pytest.mark.rows(7)
 @pytest.mark.parametrize(
     ("attack", "left"),
     [
@@ -139,7 +139,7 @@ def test_a_protected_name_that_is_a_link_refuses_each_command(inside):  # noqa: 
     assert refused.value.error_class == "sandbox_unavailable"
 
 
-@pytest.mark.rows(8)
+@pytest.mark.rows(4)
 @pytest.mark.parametrize(
     ("link", "target"),
     [
@@ -164,7 +164,7 @@ def test_what_a_protected_link_leads_to_stays_as_it_is(inside, link, target, att
     assert (inside.workspace / "conf/tasks.json").read_text() == "good"
 
 
-@pytest.mark.rows(9)
+@pytest.mark.rows(5)
 @pytest.mark.parametrize(
     "attack",
     [
@@ -191,7 +191,7 @@ def test_credentials_are_not_read(inside, attack, monkeypatch):  # noqa: F811
 
 
 # PROC-046
-@pytest.mark.rows(7)
+@pytest.mark.rows(4)
 @pytest.mark.parametrize(
     "attack",
     [
@@ -257,6 +257,7 @@ def test_the_environment_is_the_one_of_commands(inside, monkeypatch):  # noqa: F
     }
 
 
+@pytest.mark.rows(3)
 @pytest.mark.parametrize(
     "attack",
     [

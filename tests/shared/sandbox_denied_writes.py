@@ -65,7 +65,7 @@ def contents(place):
     }
 
 
-@pytest.mark.rows(8)
+@pytest.mark.rows(6)
 @pytest.mark.parametrize("way", WRITING)
 def test_no_command_writes_what_a_rule_keeps(ledger, way):
     kept = {"ledger/a": BEFORE, "npm.lock": BEFORE}
@@ -75,6 +75,7 @@ def test_no_command_writes_what_a_rule_keeps(ledger, way):
     assert [path for path in contents(ledger) if path.startswith("ledger/")] == ["ledger/a"]
 
 
+@pytest.mark.rows(2)
 @pytest.mark.parametrize("way", ["a shell", "a new file", "emptying", "removal"])
 def test_each_way_to_write_works_without_a_sandbox(ledger, way):
     before = contents(ledger)
@@ -88,6 +89,7 @@ def test_what_surrounds_a_kept_path_can_be_written(ledger):
     assert contents(ledger)["c/b"] == "y\n"
 
 
+@pytest.mark.rows(2)
 @pytest.mark.parametrize(
     ("command", "name", "fresh"),
     [

@@ -101,7 +101,7 @@ def hook(repository, settings, path):
         (repository.workspace / ".githooks/post-commit").symlink_to(f"../{path}")
 
 
-@pytest.mark.rows(6)
+@pytest.mark.rows(3)
 @pytest.mark.parametrize(
     "way", ["cat evil > {}", "rm {}; cp evil {}", "mv scripts s; cp -r s scripts; cp evil {}"]
 )
@@ -230,7 +230,7 @@ def test_a_protected_file_in_the_index_keeps_its_content(repository):
     assert tasks.read_text() == "{}"
 
 
-@pytest.mark.rows(5)
+@pytest.mark.rows(3)
 @pytest.mark.parametrize("name", ATTACKS)
 def test_git_outside_starts_nothing_of_an_attacker(repository, name):
     def run(command, **variables):
@@ -242,7 +242,7 @@ def test_git_outside_starts_nothing_of_an_attacker(repository, name):
     assert "first" in repository.git("log", "--format=%s")
 
 
-@pytest.mark.rows(5)
+@pytest.mark.rows(3)
 @pytest.mark.parametrize("name", ATTACKS)
 def test_each_attack_works_without_a_sandbox(repository, name):
     assert attack(repository, name, outside(repository))

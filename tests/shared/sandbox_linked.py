@@ -67,6 +67,7 @@ def tree_of(folder, besides=()):
     }
 
 
+@pytest.mark.rows(2)
 @pytest.mark.parametrize("access", Access)
 def test_git_reads_a_linked_checkout(linked, access):
     command = "echo y > file; git status --short -uno; git log -1 --format=%s; git diff --stat"
@@ -87,6 +88,7 @@ def test_everyday_work_in_a_linked_checkout_is_seen_outside(linked):
     assert linked.in_main("status", "--short", "-uno", "--ignore-submodules") == ""
 
 
+@pytest.mark.rows(2)
 @pytest.mark.parametrize(
     "command",
     [
@@ -104,7 +106,7 @@ def test_what_git_writes_in_a_linked_checkout_is_written(linked, command):
     assert linked.place.git("status", "--short", "-uno") == ""
 
 
-@pytest.mark.rows(14)
+@pytest.mark.rows(6)
 @pytest.mark.parametrize(
     "command",
     [
@@ -211,6 +213,7 @@ def test_a_repository_that_is_hidden_stays_hidden(linked):
     assert (done.stdout, done.returncode) == ("", 2)
 
 
+@pytest.mark.rows(2)
 @pytest.mark.parametrize("access", Access)
 def test_what_is_hidden_in_a_repository_stays_hidden(linked, access):
     key = linked.common / "keys/key"

@@ -93,6 +93,7 @@ def test_a_criterion_that_is_not_met_ends_with_1_and_says_which(nanocoder, suite
 
 @pytest.mark.contract("K5")
 @pytest.mark.contract("W16")
+@pytest.mark.full
 def test_two_results_are_compared_task_by_task(nanocoder, suite):
     evaluate(nanocoder, "a", "--runs", "2")
     evaluate(nanocoder, "b", "--runs", "2", text="It is something.", file="other.txt")

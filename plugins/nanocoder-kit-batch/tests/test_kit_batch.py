@@ -406,6 +406,7 @@ def test_a_name_with_line_breaks_holds_no_patch_of_another_file(tmp_path):
     assert patch.startswith("# a name with control characters has no patch: a ")
 
 
+@pytest.mark.full
 def test_a_tree_of_any_depth_is_compared_shown_and_removed(tmp_path):
     (tmp_path / "source").mkdir()
     with workspace_of(job(tmp_path / "source")) as workspace:

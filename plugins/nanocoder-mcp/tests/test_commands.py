@@ -74,6 +74,7 @@ def test_what_cannot_be_added_changes_nothing(mcp):
 
 
 @pytest.mark.contract("C20")
+@pytest.mark.full
 def test_a_changed_tool_is_shown_as_a_difference_and_accepted(mcp):
     version = mcp.cwd / "version"
     mcp("mcp", "add", "good", "--yes", "--", *START, "good", str(version))
@@ -144,6 +145,7 @@ def test_without_a_person_nothing_is_accepted_and_the_exit_code_says_so(mcp):
     assert mcp("mcp", "review", "other").returncode == 2
 
 
+@pytest.mark.rows(2)
 @pytest.mark.parametrize(
     ("added", "problem"),
     [

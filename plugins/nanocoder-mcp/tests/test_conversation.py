@@ -90,6 +90,7 @@ def test_a_no_to_a_review_in_the_conversation_accepts_nothing(in_project):
     talk.expect(WAITS)
 
 
+@pytest.mark.full
 def test_what_was_reviewed_in_another_terminal_counts_after_a_reload(in_project, nanocoder):
     talk, options = in_project, {"cwd": in_project.cwd, "env": {"HOME": str(in_project.home)}}
     assert nanocoder("config", "trust", "--yes", **options).returncode == 0
@@ -176,6 +177,7 @@ def echo(text):
     return {"calls": [{"name": "mcp_notes_echo", "arguments": {"text": text}}]}
 
 
+@pytest.mark.full
 def test_a_tool_of_a_server_can_be_granted_for_the_session(begin):
     talk = begin(echo("one"), echo("two"), {"text": "Done."})
     talk.send("go\r")
@@ -190,6 +192,7 @@ def test_a_tool_of_a_server_can_be_granted_for_the_session(begin):
     assert not (talk.home / ".local/state/nanocoder/grants.json").exists()
 
 
+@pytest.mark.full
 def test_exactly_these_arguments_of_a_tool_of_a_server_can_be_granted(begin):
     talk = begin(echo("one"), echo("one"), echo("two"), {"text": "Done."})
     talk.send("go\r")
@@ -204,6 +207,7 @@ def test_exactly_these_arguments_of_a_tool_of_a_server_can_be_granted(begin):
     talk.expect("Done\\.")
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("kind", ["deny", "ask"])
 def test_a_grant_for_a_tool_of_a_server_crosses_no_rule(begin, kind):
     rule = f'\n[plugins.policy-rules]\n{kind} = ["mcp_notes_echo(*two*)"]\n'

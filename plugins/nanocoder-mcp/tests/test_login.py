@@ -114,6 +114,7 @@ def test_a_person_logs_in_and_the_tokens_are_private(notes):
     assert "asks for a login: nanocoder mcp login notes" in refused.stderr + refused.stdout
 
 
+@pytest.mark.full
 def test_a_token_is_renewed_when_it_expires_or_no_longer_counts(notes):
     (notes.folder / "seconds").write_text("1")  # expired before the next command
     notes.run("mcp", "add", "notes", notes.url)
@@ -157,6 +158,7 @@ def test_a_refusal_is_told_and_nothing_is_kept(notes):
     assert not json.loads(notes.file.read_text())["tokens"]
 
 
+@pytest.mark.full
 def test_the_page_hears_only_the_answer_to_its_own_question(notes):
     notes.run("mcp", "add", "notes", notes.url)
     environment = {**notes._nanocoder.environment, "HOME": str(notes.home)}
@@ -196,6 +198,7 @@ def test_a_login_needs_an_address_that_nobody_reads_on_the_way(notes):
     assert "has a header Authorization" in notes.run("mcp", "login", "keyed").stderr
 
 
+@pytest.mark.full
 def test_the_address_of_a_browser_elsewhere_can_be_pasted(notes, nanocoder):
     notes.run("mcp", "add", "notes", notes.url)
     leader, follower = pty.openpty()
@@ -241,6 +244,7 @@ def redirect_of(address):
         return reply.headers["Location"]
 
 
+@pytest.mark.full
 def test_a_server_with_a_token_and_no_login_says_how_to_give_it(notes):
     class Refusing(http.server.BaseHTTPRequestHandler):
         def do_POST(self):

@@ -87,6 +87,7 @@ def asked(request, tmp_path, monkeypatch):
     return call
 
 
+@pytest.mark.rows(1)
 def test_a_person_sees_who_asks_what_and_the_answer(asked):
     person = Person(SEND, GIVE)
     output, requests, _ = asked(person)
@@ -118,6 +119,7 @@ def test_without_a_yes_a_server_gets_nothing(asked, answers, questions, requests
     assert (len(person.questions), len(sent)) == (questions, requests)
 
 
+@pytest.mark.rows(1)
 def test_a_server_whose_setting_does_not_allow_it_cannot_ask(asked):
     person = Person(SEND, GIVE)
     output, requests, _ = asked(person, sampling=False)
@@ -125,6 +127,7 @@ def test_a_server_whose_setting_does_not_allow_it_cannot_ask(asked):
     assert (person.questions, len(requests)) == ([], 0)
 
 
+@pytest.mark.rows(1)
 def test_a_rule_that_denies_it_refuses_it(asked):
     person = Person(SEND, GIVE)
     output, requests, _ = asked(person, beside={"no-sampling": NoSampling()})

@@ -69,6 +69,7 @@ ORDINARY = [
 
 
 @pytest.mark.contract("MA-09")
+@pytest.mark.rows(35)
 @pytest.mark.parametrize("mode", ["ask", "edits", "auto"])
 @pytest.mark.parametrize("command", ENDING)
 def test_no_mode_and_no_rule_lets_a_command_end_the_machine(command, mode, judge):
@@ -130,6 +131,7 @@ FOLLOWED = [
 ]
 
 
+@pytest.mark.rows(42)
 @pytest.mark.parametrize("mode", ["ask", "auto"])
 @pytest.mark.parametrize("command", FOLLOWED)
 def test_what_is_removed_is_followed_from_directory_to_directory(command, mode, tmp_path, judge):

@@ -48,6 +48,7 @@ DENY = '[plugins.policy-rules]\ndeny = [\n  "bash(curl *)",\n]\n'
 
 
 @pytest.mark.contract("C8")
+@pytest.mark.rows(2)
 @pytest.mark.parametrize(
     "own",
     [

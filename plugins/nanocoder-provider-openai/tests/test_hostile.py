@@ -230,6 +230,7 @@ def test_prov_065_066_a_call_runs_once_however_the_connection_ends(run):
 END_MARKS = [b"data: [DONE ]\n\n", b"data:[DONE]\n\n", b'data: "[DONE]"\n\n', b"data: DONE\n\n"]
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("mark", [*END_MARKS, b"data: [DONE"])
 def test_prov_069_an_odd_mark_ends_a_whole_reply_and_makes_no_cut_one_whole(run, mark):
     assert run(Answer([*map(data, [chunk(content="fine"), chunk("stop")]), mark])).text == "fine"

@@ -35,6 +35,7 @@ def test_a_virtual_environment_is_made_and_used(inside):  # noqa: F811
     assert set(os.listdir(inside.workspace)) == {".env", ".git", ".venv", "private"}
 
 
+@pytest.mark.rows(5)
 @pytest.mark.parametrize("access", [Access.READ, Access.WRITE])
 @pytest.mark.parametrize(
     ("command", "output"),
@@ -65,6 +66,7 @@ def test_npm_fails_soon_without_the_network(inside):  # noqa: F811
 
 
 @pytest.mark.contract("E3")
+@pytest.mark.rows(2)
 @pytest.mark.parametrize("is_relative", [True, False])
 @pytest.mark.parametrize("folder", ["/tmp", "/dev/shm", "/run", "/var/tmp"])
 def test_sockets_in_a_workspace_of_any_folder_are_not_reached(

@@ -40,6 +40,7 @@ def call(inside, source):  # noqa: F811
     return inside.run(f"{PYTHON} {shlex.quote(script)}").stdout.strip()
 
 
+@pytest.mark.rows(4)
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_call_that_no_command_needs_fails(inside, name):  # noqa: F811
     source, problem = REFUSED[name]

@@ -66,6 +66,7 @@ ATTACKS = (
 )
 
 
+@pytest.mark.rows(5)
 @pytest.mark.parametrize("command", ATTACKS)
 @pytest.mark.parametrize("box", [Bubblewrap, WithoutLayers])
 def test_the_workspace_does_not_change(repository, box, command):  # noqa: F811

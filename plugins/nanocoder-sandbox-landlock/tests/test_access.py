@@ -34,7 +34,7 @@ def read(place, sandbox, command):
 SAFE = {"GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
 
 
-@pytest.mark.rows(16)
+@pytest.mark.rows(8)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("has_secret", [True, False])
 def test_nothing_of_the_workspace_is_changed(repository, way, has_secret):  # noqa: F811

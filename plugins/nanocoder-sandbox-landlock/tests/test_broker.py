@@ -92,7 +92,7 @@ def place(inside):  # noqa: F811
     return inside
 
 
-@pytest.mark.rows(10)
+@pytest.mark.rows(5)
 @pytest.mark.parametrize("name", EVERYDAY)
 @pytest.mark.parametrize("has_secret", [True, False])
 def test_it_works_beside_what_is_kept(place, name, has_secret):
@@ -106,7 +106,7 @@ def test_it_works_beside_what_is_kept(place, name, has_secret):
     assert done.stdout == output, done.stderr
 
 
-@pytest.mark.rows(7)
+@pytest.mark.rows(4)
 @pytest.mark.parametrize("name", REFUSED)
 def test_it_is_refused(place, name):
     facts = (place.out / "file").stat()

@@ -39,7 +39,7 @@ def test_processes_share_semaphores_and_memory(inside):  # noqa: F811
         time.sleep(0.05)
 
 
-@pytest.mark.rows(7)
+@pytest.mark.rows(4)
 @pytest.mark.parametrize(
     "attack",
     [

@@ -64,6 +64,7 @@ def test_everyday_work_is_done_in_the_repository(repository, has_secret):  # noq
     assert_work_is_seen(repository)
 
 
+@pytest.mark.rows(3)
 @pytest.mark.parametrize(
     "command",
     [
@@ -82,7 +83,7 @@ def test_what_git_writes_is_written(repository, command):  # noqa: F811
     assert repository.git("fsck", "--strict", "--no-dangling") == ""
 
 
-@pytest.mark.rows(9)
+@pytest.mark.rows(4)
 @pytest.mark.parametrize(
     "command",
     [

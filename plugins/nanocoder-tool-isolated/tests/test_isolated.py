@@ -314,6 +314,7 @@ def test_a_program_may_be_a_link_in_the_folder_of_the_interpreter(tmp_path, work
     assert result.output == "linked", result
 
 
+@pytest.mark.rows(5)
 @pytest.mark.parametrize(
     ("source", "error_class", "text"),
     [
@@ -362,6 +363,7 @@ def test_arguments_are_checked_before_the_program_starts(tmp_path):
             tool.signature.check(arguments)
 
 
+@pytest.mark.rows(4)
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
