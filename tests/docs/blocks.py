@@ -29,6 +29,7 @@ from typing import NoReturn
 
 import repository
 from attrs import frozen
+from command_line import forked
 
 FENCE = re.compile(
     r"^(?P<indent> *)```(?P<language>\w*)[^\n]*\n(?P<text>.*?)^ *```$", re.MULTILINE | re.DOTALL
@@ -128,9 +129,19 @@ def environment(folder: Path) -> dict[str, str]:
     reply.write_text(json.dumps(REPLY), encoding="utf-8")
     ours = ("NANOCODER_", "XDG_", "ANTHROPIC_", "OPENAI_", "GEMINI_", "OLLAMA_")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
-    path = f"{Path(sys.executable).parent}{os.pathsep}{kept['PATH']}"
+    path = os.pathsep.join(map(str, (_programs(folder), Path(sys.executable).parent, kept["PATH"])))
     model = f"scripted/{reply}"
     return kept | {"HOME": str(home), "PATH": path, "NANOCODER_MODEL": model, "NO_COLOR": "1"}
+
+
+def _programs(folder: Path) -> Path:
+    """Return a folder whose `nanocoder` is a fork of a process that has imported it."""
+    programs = folder.parent / "programs"
+    programs.mkdir(exist_ok=True)
+    command = programs / "nanocoder"
+    command.write_text(f'#!/bin/sh\nexec {forked()} "$@"\n', encoding="utf-8")
+    command.chmod(0o755)
+    return programs
 
 
 def _run_python(block: Block, folder: Path) -> None:

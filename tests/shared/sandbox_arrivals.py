@@ -75,6 +75,7 @@ INSTALL = {
 }
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("name", INSTALL)
 def test_what_is_installed_inside_stays_and_can_be_changed(repository, name):
     install, folder = INSTALL[name]
@@ -182,6 +183,7 @@ IN_A_FOLDER = (
 )
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize(("command", "name"), IN_A_FOLDER)
 def test_a_time_that_is_set_back_hides_no_name(repository, command, name):
     """Not in a folder that was there before, and that was read before."""
@@ -270,6 +272,7 @@ MANY = "import os\nfor n in range(3_500): os.makedirs(f'm/{n}/.vscode')"
 NESTED = "import os; os.makedirs('m' + '/.vscode' * 40)"
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("program", [MANY, NESTED])
 def test_of_many_names_none_stays(repository, program):
     box = repository.open()
@@ -280,6 +283,7 @@ def test_of_many_names_none_stays(repository, program):
     assert not list((repository.workspace / "m").rglob(".vscode"))
 
 
+@pytest.mark.full
 def test_names_that_cannot_all_be_moved_in_time_withhold_the_result(repository, monkeypatch):
     box = repository.open()
     with monkeypatch.context() as patch:
@@ -291,6 +295,7 @@ def test_names_that_cannot_all_be_moved_in_time_withhold_the_result(repository, 
     assert not list((repository.workspace / "m").rglob(".vscode"))
 
 
+@pytest.mark.full
 def test_a_name_is_moved_away_however_many_were_before(repository):
     command = 'n=from-sandbox-_vscode; mkdir sub; while mkdir "sub/$n"; do n=${n}_; done'
     box = repository.open()

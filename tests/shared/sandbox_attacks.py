@@ -103,6 +103,7 @@ def test_what_decides_what_runs_stays_as_it_is(inside, attack, left):  # noqa: F
     assert inside.git("rev-parse", "--show-toplevel").strip() == str(inside.workspace)
 
 
+@pytest.mark.rows(1)
 def test_commands_follow_each_other_at_once(inside):  # noqa: F811
     box = inside.open()
     for delay_s in (0, 0.1, 0.2, 0.25, 0.3, 0.4, 0, 0):
@@ -313,6 +314,7 @@ def test_limits_hold_and_cannot_be_raised(inside):  # noqa: F811
     assert (inside.workspace / "big").stat().st_size == 1 << 20
 
 
+@pytest.mark.rows(1)
 def test_a_session_has_its_own_tmp(inside):  # noqa: F811
     box = inside.open()
     for command, output in (("echo x > /tmp/of-us; ls /tmp", "of-us\n"), ("cat /tmp/of-us", "x\n")):
@@ -344,6 +346,7 @@ subprocess.Popen(["setsid", "sh", "-c", f"sleep 1; touch {OUT}/late"])
 """
 
 
+@pytest.mark.rows(1)
 def test_a_hostile_repositorys_tests_leave_nothing_behind(inside):  # noqa: F811
     (inside.workspace / "test_all.py").write_text(HOSTILE_TESTS)
     before = snapshot(inside.out), snapshot(inside.home), snapshot(inside.workspace / ".git/hooks")
@@ -383,6 +386,7 @@ def test_sockets_of_programs_inside_work(inside):  # noqa: F811
     assert inside.run(f"{PYTHON} {shlex.quote(talk)}").stdout == "hello\n"
 
 
+@pytest.mark.rows(1)
 def test_a_command_that_starts_late_starts(inside):  # noqa: F811
     """The look for what runs inside takes no lock, so it cannot get in the way of a start."""
     argv = inside.open().wrap(["/bin/echo", "started"], ())

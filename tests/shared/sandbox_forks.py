@@ -23,6 +23,7 @@ while time.monotonic() < end:
 
 
 # The system limits the processes of all users but root.
+@pytest.mark.full
 @pytest.mark.parametrize("box", ["nobody" if os.getuid() == 0 else "ourselves"], indirect=True)
 def test_what_forks_without_end_ends_with_its_call(inside):  # noqa: F811
     program = inside.workspace / f"forks-{os.getpid()}.py"

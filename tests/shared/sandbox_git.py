@@ -264,6 +264,7 @@ def test_settings_that_are_replaced_outside_meanwhile_stay_protected(repository)
     assert "evil" not in config
 
 
+@pytest.mark.rows(2)
 @pytest.mark.parametrize(
     "path", ["logs/HEAD", "logs/refs/heads/other", "COMMIT_EDITMSG", "index", "packed-refs"]
 )

@@ -16,6 +16,7 @@ REMOVING = {
 }
 
 
+@pytest.mark.rows(2)
 @pytest.mark.parametrize("way", REMOVING)
 def test_no_command_takes_the_objects_of_a_repository(repository, way):
     repository.git("checkout", "-qb", "lost")

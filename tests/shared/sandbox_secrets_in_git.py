@@ -39,6 +39,7 @@ def test_git_shows_nothing_that_was_added_of_a_secret_file(repository):
     assert_nothing_is_shown(repository, Access.READ)
 
 
+@pytest.mark.rows(2)
 @pytest.mark.parametrize("command", TRACKED)
 def test_git_works_where_secret_files_are_tracked(repository, command):
     for name in (".env", "private/notes"):

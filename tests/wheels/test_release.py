@@ -80,6 +80,7 @@ def run(command: list[str], home: Path, variables: dict[str, str]) -> str:
     return done.stdout
 
 
+@pytest.mark.full
 def test_the_readmes_line_installs_the_command_from_an_index(index, tmp_path):
     variables = environment(index, tmp_path)
     run(readme_line("uv tool install nanocoder-core").split(), tmp_path, variables)
@@ -90,6 +91,7 @@ def test_the_readmes_line_installs_the_command_from_an_index(index, tmp_path):
     assert "dialect-nano" in run([program, "plugins", "list"], tmp_path, variables)
 
 
+@pytest.mark.full
 def test_the_readmes_line_installs_the_default_set_into_an_empty_environment(index, tmp_path):
     variables = environment(index, tmp_path)
     run([sys.executable, "-m", "venv", str(tmp_path / "venv")], tmp_path, variables)

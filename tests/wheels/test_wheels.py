@@ -70,6 +70,7 @@ def test_a_tool_is_there_as_long_as_its_plugin_is_installed(make_installed):
 SETS = [package.name for package in repository.plugins() if package.kind == "set"]
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("name", SETS)
 def test_a_set_installs_and_the_doctor_has_nothing_to_say(make_installed, name):
     installed = make_installed(name)

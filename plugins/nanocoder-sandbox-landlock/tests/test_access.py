@@ -76,6 +76,7 @@ def test_secrets_are_not_read_and_new_files_of_the_person_are(inside):  # noqa: 
     assert SECRET not in read(inside, sandbox, "cat .env private/notes").stdout
 
 
+@pytest.mark.rows(1)
 def test_a_change_through_a_file_that_is_open_is_refused(inside):  # noqa: F811
     (inside.workspace / "file").write_text("x")
     sandbox = inside.open()
@@ -99,6 +100,7 @@ def test_a_run_of_tests_fails_for_no_cache(inside, monkeypatch):  # noqa: F811
     assert sandbox.changes() == []
 
 
+@pytest.mark.rows(1)
 def test_the_next_command_may_write(inside):  # noqa: F811
     sandbox = inside.open()
     read(inside, sandbox, "echo x > a")

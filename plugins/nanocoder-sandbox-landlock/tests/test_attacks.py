@@ -37,6 +37,7 @@ def test_sockets_of_programs_inside_work(inside):
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root starts a process of another user")
+@pytest.mark.full
 @pytest.mark.parametrize("box", ["nobody"], indirect=True)
 def test_the_other_processes_of_a_user_keep_their_priority(inside):
     with subprocess.Popen(["/bin/sleep", "30"], user=NOBODY) as other:

@@ -104,6 +104,7 @@ OWNERS = {
 }
 
 
+@pytest.mark.rows(3)
 @pytest.mark.parametrize("name", OWNERS)
 def test_no_program_comes_to_run_as_its_owner(inside, name):  # noqa: F811
     inside.run("cp /bin/true tool && chmod 755 tool")
