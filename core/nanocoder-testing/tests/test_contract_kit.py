@@ -265,6 +265,7 @@ def failures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 @pytest.mark.contract("NA-15")
 @pytest.mark.contract("LC-18")
 @pytest.mark.xdist_group("bad plugins")
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("what", BAD)
 def test_what_is_wrong_is_found_by_the_test_that_is_about_it(failures, what):
     assert BAD[what][2] in failures[what]

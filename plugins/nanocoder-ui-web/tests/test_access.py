@@ -41,6 +41,7 @@ def test_a_link_works_once_and_the_page_can_make_another(web):
     assert server.post("stop").status_code == 200
 
 
+@pytest.mark.rows(3)
 @pytest.mark.parametrize(
     ("headers", "status"),
     [
@@ -134,6 +135,7 @@ def test_a_key_is_compared_as_a_whole():
     assert not access.browser(f"{key}\u00e9")
 
 
+@pytest.mark.rows(2)
 @pytest.mark.parametrize(
     ("body", "error"),
     [
@@ -199,6 +201,7 @@ def test_no_request_of_a_stranger_writes_to_the_terminal(web, capfd):
     assert capfd.readouterr().err == ""
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n"])
 def test_strangers_who_only_connect_keep_the_person_out_at_no_time(web, sent):
     server = web({"text": "Hi."}, descriptors=256)

@@ -103,6 +103,7 @@ OUTSIDE = """
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("width", [390, 1280])
 def test_the_page_fits_its_window_and_leaves_room_for_the_conversation(web, browse, width):
     server = web({"text": "First.", "calls": [EDIT, PATCH]}, {"text": "Done."})
@@ -126,6 +127,7 @@ def test_the_page_fits_its_window_and_leaves_room_for_the_conversation(web, brow
     assert page.evaluate(OUTSIDE) == []
 
 
+@pytest.mark.full
 def test_a_finished_change_shows_what_it_changed_and_folds_its_arguments(web, browse):
     server = web({"calls": [EDIT, PATCH]}, {"text": "Done."}, words=("--mode", "auto"))
     page = browse(server.link)
@@ -142,6 +144,7 @@ def test_a_finished_change_shows_what_it_changed_and_folds_its_arguments(web, br
     assert '"path": "hello.py"' in edit.locator(".arguments pre").inner_text()
 
 
+@pytest.mark.full
 def test_everything_works_with_the_keyboard(web, browse, nanocoder):
     server = web({"calls": [EDIT]}, {"text": "Done."})
     page = browse(server.link)
@@ -165,6 +168,7 @@ def test_everything_works_with_the_keyboard(web, browse, nanocoder):
     assert not (nanocoder.cwd / "hello.py").exists()
 
 
+@pytest.mark.full
 def test_edited_arguments_are_in_sight_and_what_was_approved_is_said(web, browse, nanocoder):
     server = web({"calls": [EDIT]}, {"text": "Done."})
     page = browse(server.link, viewport={"width": 1000, "height": 800})
@@ -195,6 +199,7 @@ def test_a_question_takes_no_click_that_was_meant_for_something_else(web, browse
     assert page.input_value("#prompt") == "I am still typing"
 
 
+@pytest.mark.full
 def test_a_prompt_that_is_typed_while_the_last_one_is_sent_stays(web, browse):
     server = web({"text": "First."})
     page = browse(server.link)
@@ -211,6 +216,7 @@ def test_a_prompt_that_is_typed_while_the_last_one_is_sent_stays(web, browse):
     assert page.input_value("#prompt") == "and then"
 
 
+@pytest.mark.full
 def test_two_browsers_show_the_same_and_a_late_one_catches_up(web, browse):
     server = web({"calls": [EDIT]}, {"text": "Done."})
     first = browse(server.link)
@@ -233,6 +239,7 @@ def test_two_browsers_show_the_same_and_a_late_one_catches_up(web, browse):
     assert light != dark
 
 
+@pytest.mark.full
 def test_a_used_link_and_a_server_that_ended_are_said_in_words(web, browse):
     server = web({"text": "Hi."})
     page = browse(server.link)
@@ -251,6 +258,7 @@ def test_a_used_link_and_a_server_that_ended_are_said_in_words(web, browse):
     assert page.input_value("#prompt") == "Hello?"
 
 
+@pytest.mark.full
 def test_names_and_roles_are_there_for_a_screen_reader(web, browse):
     server = web({"calls": [EDIT]}, {"text": "Done."})
     page = browse(server.link)
@@ -269,6 +277,7 @@ def test_names_and_roles_are_there_for_a_screen_reader(web, browse):
         assert page.get_by_role(role, name=name, exact=True).count() == 1, (role, name)
 
 
+@pytest.mark.full
 def test_what_answers_is_in_sight_in_a_small_window_however_long_the_change_is(web, browse):
     content = "".join(f"row {number}\n" for number in range(300))
     write = {"name": "write_file", "arguments": {"path": "long.py", "content": content}}
@@ -287,6 +296,7 @@ def test_what_answers_is_in_sight_in_a_small_window_however_long_the_change_is(w
     assert top["y"] <= change["y"] < answers["y"] - 40, "some lines of the change are in sight"
 
 
+@pytest.mark.full
 def test_a_command_is_completed_and_run_with_the_keyboard(web, browse):
     page = browse(web({"text": "Hi."}).link)
     page.wait_for_selector("#status:text-is('Ready')")
@@ -313,6 +323,7 @@ def test_a_command_is_completed_and_run_with_the_keyboard(web, browse):
     assert page.problems == []
 
 
+@pytest.mark.full
 def test_a_file_is_completed_by_tab_and_by_mouse_and_escape_closes_the_list(web, browse, nanocoder):
     (nanocoder.cwd / "hello.py").write_text("print('hello')\n")
     page = browse(web({"text": "I see."}).link)
@@ -336,6 +347,7 @@ def test_a_file_is_completed_by_tab_and_by_mouse_and_escape_closes_the_list(web,
     assert page.locator("#log .prompt").count() == 1
 
 
+@pytest.mark.full
 def test_a_pasted_line_runs_nothing_and_a_typed_sign_before_it_does(web, browse, nanocoder):
     page = browse(web({"text": "Hi."}).link)
     page.wait_for_selector("#status:text-is('Ready')")
@@ -360,6 +372,7 @@ def test_a_pasted_line_runs_nothing_and_a_typed_sign_before_it_does(web, browse,
     assert not (nanocoder.cwd / "bad").exists()
 
 
+@pytest.mark.full
 def test_a_wrong_command_says_which_was_meant_and_help_fits_a_narrow_window(web, browse):
     page = browse(web({"text": "Hi."}).link, viewport={"width": 400, "height": 800})
     page.wait_for_selector("#status:text-is('Ready')")
@@ -372,6 +385,7 @@ def test_a_wrong_command_says_which_was_meant_and_help_fits_a_narrow_window(web,
     assert page.evaluate("document.querySelector('.rows').scrollWidth") <= 400
 
 
+@pytest.mark.full
 def test_an_undo_is_agreed_to_in_the_page_and_another_session_empties_it(web, browse, nanocoder):
     server = web({"calls": [EDIT]}, {"text": "Done."}, words=("--mode", "edits"))
     page = browse(server.link, viewport={"width": 700, "height": 600})
@@ -393,6 +407,7 @@ def test_an_undo_is_agreed_to_in_the_page_and_another_session_empties_it(web, br
     assert page.locator("#turns tbody tr").count() == 0
 
 
+@pytest.mark.full
 def test_reading_a_long_prompt_is_shown_until_the_answer_comes(web, browse):
     server = web({"progress": "reading the prompt, 34 %", "delay_s": 60, "text": "Late."})
     page = browse(server.link)

@@ -50,6 +50,7 @@ def notices(entries):
 
 
 @pytest.mark.contract("N3")
+@pytest.mark.full
 def test_help_is_a_table_of_commands_and_keys_and_the_line_is_shown(talk):
     entries = talk(HI).typed("/help", "table")
     assert [entry["text"] for entry in entries if entry["kind"] == "prompt"] == ["/help"]
@@ -60,6 +61,7 @@ def test_help_is_a_table_of_commands_and_keys_and_the_line_is_shown(talk):
 
 
 @pytest.mark.contract("N3")
+@pytest.mark.full
 def test_an_unknown_command_names_the_nearest_and_no_model_reads_it(talk, nanocoder):
     server = talk(HI)
     [text] = notices(server.typed("/hlep", "notice"))
@@ -69,6 +71,7 @@ def test_an_unknown_command_names_the_nearest_and_no_model_reads_it(talk, nanoco
 
 
 @pytest.mark.contract("N3")
+@pytest.mark.full
 @pytest.mark.parametrize("mode", ["plan", "ask"])
 def test_a_command_of_the_person_runs_unasked_and_the_model_reads_it_later(talk, nanocoder, mode):
     server = talk(HI, words=("--mode", mode))
@@ -99,6 +102,7 @@ def test_rules_hold_for_what_is_typed_and_a_pasted_line_runs_nothing(talk, nanoc
     assert not (nanocoder.cwd / "made").exists()
 
 
+@pytest.mark.full
 def test_lines_of_a_file_go_with_the_prompt_and_a_pasted_name_does_not(talk, nanocoder):
     (nanocoder.cwd / "a.txt").write_text("one\ntwo\nthree\n")
     server = talk(HI, HI)
@@ -116,6 +120,7 @@ def test_lines_of_a_file_go_with_the_prompt_and_a_pasted_name_does_not(talk, nan
 
 
 @pytest.mark.contract("H3")
+@pytest.mark.full
 def test_a_command_from_a_file_is_sent_with_what_was_typed(talk, nanocoder):
     folder = nanocoder.cwd / ".nanocoder/commands"
     folder.mkdir(parents=True)
@@ -129,6 +134,7 @@ def test_a_command_from_a_file_is_sent_with_what_was_typed(talk, nanocoder):
 
 
 @pytest.mark.contract("G3")
+@pytest.mark.full
 def test_an_undo_shows_the_change_and_asks_every_browser(talk, nanocoder):
     server = talk({"calls": [WRITE]}, HI, words=("--mode", "edits"))
     server.typed("Write it", "finished")
@@ -148,6 +154,7 @@ def test_an_undo_shows_the_change_and_asks_every_browser(talk, nanocoder):
     assert not (nanocoder.cwd / "a.txt").exists()
 
 
+@pytest.mark.full
 def test_stop_ends_the_question_of_a_command(talk, nanocoder):
     server = talk({"calls": [WRITE]}, HI, words=("--mode", "edits"))
     server.typed("Write it", "finished")
@@ -158,6 +165,7 @@ def test_stop_ends_the_question_of_a_command(talk, nanocoder):
 
 
 @pytest.mark.contract("G3")
+@pytest.mark.full
 def test_a_rewound_conversation_is_shown_anew_and_its_prompt_can_be_edited(talk):
     server = talk(HI, {"text": "And on."})
     server.typed("first", "finished")
@@ -171,6 +179,7 @@ def test_a_rewound_conversation_is_shown_anew_and_its_prompt_can_be_edited(talk)
     assert shown == ["first"], "a browser that comes late sees the same"
 
 
+@pytest.mark.full
 def test_another_session_takes_the_place_of_this_one(talk):
     server = talk(HI, {"text": "And on."})
     server.typed("first words", "finished")
@@ -186,6 +195,7 @@ def test_another_session_takes_the_place_of_this_one(talk):
     server.typed("more", "finished")
 
 
+@pytest.mark.full
 def test_a_session_that_cannot_be_opened_leaves_this_one_open(talk, nanocoder):
     server = talk(HI, HI)
     server.typed("first words", "finished")
@@ -199,6 +209,7 @@ def test_a_session_that_cannot_be_opened_leaves_this_one_open(talk, nanocoder):
     server.typed("hi", "finished")
 
 
+@pytest.mark.full
 def test_a_browser_cannot_end_the_program(talk):
     server = talk(HI)
     [text] = notices(server.typed("/exit", "notice"))
@@ -207,6 +218,7 @@ def test_a_browser_cannot_end_the_program(talk):
     assert server.leave() == 0
 
 
+@pytest.mark.full
 def test_a_command_waits_for_the_run_and_does_not_reach_the_model(talk, nanocoder):
     server = talk({"calls": [WRITE]}, HI)
     question = server.typed("Write a file", "question")[-1]
@@ -220,6 +232,7 @@ def test_a_command_waits_for_the_run_and_does_not_reach_the_model(talk, nanocode
     assert "/cost" not in "".join(prompts(nanocoder))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("before", "text", "length"),
     [
@@ -242,6 +255,7 @@ def test_commands_arguments_and_files_are_completed(talk, nanocoder, before, tex
     assert suggestion["label"]
 
 
+@pytest.mark.full
 def test_a_passing_notice_is_shown_until_it_is_over_and_a_late_browser_never_sees_it(talk):
     server = talk({"progress": "reading the prompt, 34 %", "delay_s": 60, "text": "Late."})
     passing = server.typed("hi", "passing")[-1]
