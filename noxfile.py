@@ -124,7 +124,7 @@ def wheels(session: nox.Session) -> None:
 
 @nox.session
 def e2e(session: nox.Session) -> None:
-    """Use the built wheels in a real terminal, with the embedded model."""
+    """Use the built wheels in a real terminal."""
     build(session)
     daily(session)
 
