@@ -247,3 +247,14 @@ def test_a_file_of_the_workspace_does_not_decide_what_a_server_of_the_person_run
     server = ("sh", "-c", f"pwd > {where}")  # as npx runs what node_modules here has by the name
     nanocoder("mcp", "add", "probe", "--yes", "--", *server)
     assert where.read_text().strip() == str(nanocoder.home)
+
+
+def test_a_server_whose_program_is_named_by_a_path_here_starts_here_in_every_folder(mcp, tmp_path):
+    (mcp.cwd / "server.py").write_text(PROGRAM.read_text())
+    done = mcp("mcp", "add", "good", "--yes", "--", sys.executable, "-S", "server.py", "good")
+    assert "good is added with 1 tool" in done.stdout, done.stderr
+    (row,) = json.loads(mcp("mcp", "list", "--output", "json").stdout)["servers"]
+    assert row["starts"].endswith(f"server.py good (in {mcp.cwd})")
+    (tmp_path / "other").mkdir()
+    called = mcp("--cwd", str(tmp_path / "other"), "call", "--mode", "auto", "mcp_good_echo")
+    assert "cannot be started" not in called.stdout + called.stderr

@@ -11,18 +11,28 @@ from urllib.request import Request, urlopen
 
 from nanocoder import counted, one_line
 
-PUBLIC: Final = "https://pypi.org/simple"
 ANSWER: Final = "application/vnd.pypi.simple.v1+json"
 """The form of an index's answer (https://peps.python.org/pep-0691/)."""
 TIMEOUT_S: Final = 20.0
 MAX_BYTES: Final = 20_000_000
 MAX_FILES: Final = 4
 LINE_CHARS: Final = 200
-INDEX: Final = {
-    "pip": r"^(?:global|install|:env:)\.index-url='(.*)'$",
-    "uv": r"^--index-url (\S+)$",
+ASKED: Final = {
+    "pip": (
+        (("config", "list"), r"^(?:global|install|:env:)\.index-url='(.*)'$"),
+        (("download", "--help"), r"--index-url[^(]*\(default\s+(\S+)\)"),
+    ),
+    "uv": (
+        (
+            ("compile", "-", "--emit-index-url", "--no-header", "--quiet"),
+            r"^--index-url (\S+)$",
+        ),
+    ),
 }
-"""Patterns of the line in which pip or uv names the index that it asks."""
+"""Commands of pip and uv that name the index they ask, and where in their answers.
+
+The help of pip has its default, but no passwords.
+"""
 UNUSABLE: Final = (OSError, ValueError, LookupError, TypeError, AttributeError)
 """Errors of an index that cannot be asked, or answers in another form."""
 
@@ -34,13 +44,13 @@ class Installer(NamedTuple):
     command: list[str]
 
     def address(self) -> str:
-        """Return the address of the index that it asks by default."""
-        ask = ["compile", "-", "--emit-index-url", "--no-header", "--quiet"]
-        words = ask if self.name == "uv" else ["config", "list"]
-        command = [*self.command, *words]
-        answer = subprocess.run(command, input="", capture_output=True, text=True, check=False)
-        addresses = re.findall(INDEX[self.name], answer.stdout, flags=re.MULTILINE)
-        return str(addresses[-1]) if addresses else PUBLIC
+        """Return the address of the index that it asks by default; "" if it does not say."""
+        for words, pattern in ASKED[self.name]:
+            command = [*self.command, *words]
+            answer = subprocess.run(command, input="", capture_output=True, text=True, check=False)
+            if addresses := re.findall(pattern, answer.stdout, flags=re.MULTILINE):
+                return str(addresses[-1])
+        return ""
 
 
 def lines_about(package: str, installer: Installer) -> Iterator[str]:

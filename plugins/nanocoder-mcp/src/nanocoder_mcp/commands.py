@@ -36,7 +36,7 @@ ADDRESSES: Final = ("http://", "https://")
 
 def add(arguments: Namespace, host: Host) -> int:
     """Start a server, show its tools, and add it once the user agrees."""
-    name, table = arguments.name, _table_of(arguments)
+    name, table = arguments.name, _table_of(arguments, host.cwd)
     if name in _settings(host).servers:
         raise UsageError(f"there is a server {name!r} already; nanocoder mcp remove {name}")
     server = _checked(name, table)
@@ -231,8 +231,11 @@ def _ask(host: Host, server: Server) -> tuple[Listing, dict[str, Any]]:
         notice.cancel()
 
 
-def _table_of(arguments: Namespace) -> dict[str, Any]:
-    """Return the table of the server that the words describe; raises UsageError."""
+def _table_of(arguments: Namespace, cwd: Path) -> dict[str, Any]:
+    """Return the table of the server that the words describe; raises UsageError.
+
+    A server with an argument that is a path in *cwd* starts there in all sessions.
+    """
     words = _options_taken(arguments)
     if not words:
         raise UsageError("name what to start, after --, or an address")
@@ -241,7 +244,9 @@ def _table_of(arguments: Namespace) -> dict[str, Any]:
         headers = dict(_pair(text, ":") for text in filter(None, [arguments.header]))
         return {"url": words[0], **({"headers": headers} if headers else {}), **sampling}
     env = dict(_pair(text, "=") for text in (arguments.env or "").split())
-    return {"command": words, **({"env": env} if env else {}), **sampling}
+    is_here = any(word[0] not in "-/" and (cwd / word).exists() for word in filter(None, words))
+    where = {"cwd": str(cwd)} if is_here else {}
+    return {"command": words, **where, **({"env": env} if env else {}), **sampling}
 
 
 def _options_taken(arguments: Namespace) -> Sequence[str]:

@@ -93,9 +93,7 @@ class ServerProcess:
         if not program:
             problem = f"cannot be started: there is no program {name!r} on PATH"
             raise ToolError(problem, error_class="spawn_failed")
-        home = Path(os.path.expanduser("~"))
-        own = home if home.is_dir() else Path("/")
-        folder = self._cwd if self._server.is_of_workspace else own
+        folder = self._server.start_folder(self._cwd)
         try:
             process = subprocess.Popen(
                 self._wrap([program, *rest]),

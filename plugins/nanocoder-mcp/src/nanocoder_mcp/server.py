@@ -1,5 +1,6 @@
 """The configuration of one server: its command or URL, and the user's settings for it."""
 
+import os
 import re
 import shlex
 from collections.abc import Mapping
@@ -10,7 +11,7 @@ from attrs import field, frozen
 
 NAME: Final = re.compile("[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 KEYS: Final = (
-    *("command", "args", "env", "environment", "url", "headers"),
+    *("command", "args", "cwd", "env", "environment", "url", "headers"),
     *("timeout_s", "read_only", "for_small_models", "oauth", "sampling", "sandbox"),
 )
 PROJECT_KEYS: Final = ("command", "args", "env", "url", "headers", "type", "timeout_s")
@@ -36,8 +37,9 @@ class Server:
     that the user declares free of side effects, *for_small_models* those offered to small models.
     *oauth* is a client that the user registered by hand, for a server at a URL. *sampling*
     allows it to request answers of the model, with the user's approval. With *sandbox* it runs
-    in the session's sandbox and its network. *folder* is set for a server of a project's
-    `.mcp.json`.
+    in the session's sandbox and its network. *cwd* is the directory that it starts in (None: the
+    home directory); in the sandbox it starts in the workspace. *folder* is set for a server of a
+    project's `.mcp.json`, which starts there.
     """
 
     name: str
@@ -53,11 +55,14 @@ class Server:
     sampling: bool = False
     sandbox: bool = False
     folder: Path | None = None
+    cwd: Path | None = None
 
     @property
     def launch(self) -> dict[str, Any]:
         """Launch settings as JSON; the user's consent is bound to all of them."""
+        where = {"cwd": str(self.cwd)} if self.cwd else {}
         return {
+            **where,
             "command": list(self.command),
             "url": self.url,
             "env": dict(self.env),
@@ -65,18 +70,21 @@ class Server:
             "headers": dict(self.headers),
         }
 
-    @property
-    def is_of_workspace(self) -> bool:
-        """Tell whether it starts in the workspace: a project's own, and one in the sandbox.
+    def start_folder(self, workspace: Path) -> Path:
+        """Return the directory that its process starts in.
 
-        Any other starts where no file of the workspace decides what `npx` or `uvx` runs.
+        Outside of the sandbox no file of the workspace may decide what `npx` or `uvx` runs.
         """
-        return self.sandbox or self.folder is not None
+        if self.sandbox or self.folder is not None:
+            return workspace
+        home = Path(os.path.expanduser("~"))
+        return self.cwd or (home if home.is_dir() else Path("/"))
 
     @property
     def starts_with(self) -> str:
         """The command or the address, as a person reads it."""
-        return (self.url or shlex.join(self.command)).replace("\n", "\\n")
+        where = f" (in {self.cwd})" if self.cwd else ""
+        return f"{self.url or shlex.join(self.command)}{where}".replace("\n", "\\n")
 
 
 def as_name(text: str) -> str:
@@ -121,6 +129,7 @@ def server_of(name: str, table: object, folder: Path | None = None) -> Server:
         _is_on(where, "sampling", table),
         _is_on(where, "sandbox", table),
         folder,
+        _directory(where, table.get("cwd")),
     )
 
 
@@ -181,6 +190,14 @@ def _is_on(where: str, key: str, table: Mapping[str, Any]) -> bool:
     if not isinstance(value, bool):
         raise ValueError(f"{where}: {key}: expected true or false, got {value!r:.40}")  # noqa: TRY004
     return value
+
+
+def _directory(where: str, value: object) -> Path | None:
+    if value is None:
+        return None
+    if not (_is_text(value) and str(value).startswith("/")):
+        raise ValueError(f"{where}: cwd: expected an absolute path, got {value!r:.60}")
+    return Path(str(value))
 
 
 def _seconds(where: str, value: object) -> float | None:
