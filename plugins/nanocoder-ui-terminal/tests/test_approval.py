@@ -252,6 +252,7 @@ def test_the_end_of_the_input_refuses_and_the_loop_goes_on(run, workspace):
 
 
 @pytest.mark.contract("MA-110")
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("keys", ["q", "Exit\r", "\x03"])
 def test_quitting_refuses_and_ends_the_run(run, workspace, keys):
     talk = run(write(), DONE).see(ASKED).press(keys)
@@ -380,6 +381,7 @@ def test_empty_lines_of_a_diff_are_told(run, workspace):
     talk.type("n").see("All done.")
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize(
     ("command", "note"),
     [

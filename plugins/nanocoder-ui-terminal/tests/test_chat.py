@@ -68,6 +68,7 @@ def test_an_interrupt_at_the_prompt_clears_the_line(chat):
     assert talk.end() == 0
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("moment", ["prompt", "run", "question"])
 def test_a_process_that_is_told_to_end_ends_at_once(chat, moment):
     turn = {"text": "Late.", "delay_s": 60} if moment == "run" else call("bash", command="touch x")
@@ -485,6 +486,7 @@ def pasted(text):
     return f"\x1b[200~{text}\x1b[201~"
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize(
     "text", ["see @hello.py for it\r", " see @hello.py", "\rsee @hello.py\r\r"]
 )
@@ -517,6 +519,7 @@ def test_a_folder_that_a_prompt_names_is_explained(chat, workspace):
     talk.see("@src is a folder: its name is sent, its files are not").see("I see.")
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("keys", ["\n", "\\\r", "\x1b\r"], ids=["Ctrl-J", "backslash", "Alt-Enter"])
 def test_three_ways_to_a_new_line(chat, keys, state):
     chat({"text": "I see."}).press(f"one{keys}two").see("two").press("\r").see("I see.")
@@ -728,6 +731,7 @@ def test_the_files_in_the_prompt_are_shown_at_the_start_with_their_tokens(chat, 
 
 
 @pytest.mark.contract("G5")
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("key", ["\x03", "\x1b"])
 @pytest.mark.parametrize("words", ["", " preview"])
 def test_a_compaction_is_stopped_and_leaves_the_conversation_as_it_was(chat, state, words, key):
@@ -807,6 +811,7 @@ def test_after_a_compaction_status_cost_and_context_count_the_same(trimmed):
 
 
 @pytest.mark.contract("G5")
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("words", [["show"], ["export"], ["export", "--format", "html"]])
 def test_a_transcript_has_all_that_was_said_before_a_compaction(trimmed, start, words):
     trimmed.type("/compact").see("compact-trim shortened").type("/exit").end()

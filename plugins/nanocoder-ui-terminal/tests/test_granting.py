@@ -69,6 +69,7 @@ def test_once_keeps_nothing(run, workspace, state, answer):
     assert rules(state) == []
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("answer", ["y", "p 7", "everywhere", "s 2h"])
 def test_what_names_no_extent_asks_again_how_far(run, workspace, state, answer):
     talk = run(command("touch one"), DONE).see(ASKED).type("a").see("How far?").type(answer)

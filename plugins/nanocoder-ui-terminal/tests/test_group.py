@@ -70,6 +70,7 @@ def test_none_refuses_all_with_the_reason(run, workspace):
     assert exist(workspace) == [False] * 3
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("answer", ["n", "\x1b", "\x04"], ids=["n", "Esc", "Ctrl-D"])
 def test_leaving_the_question_refuses_all(run, workspace, answer):
     run(THREE, DONE).see(ALL).press(answer).see("All done.")
@@ -83,6 +84,7 @@ def test_ctrl_c_refuses_all_and_ends_the_run(run, workspace):
     assert exist(workspace) == [False] * 3
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("answer", ["maybe", "4", "y please", "0"])
 def test_what_is_not_clear_is_asked_again_and_approves_nothing(run, workspace, answer):
     talk = run(THREE, DONE).see(ALL).type(answer).see("none of these answers").see(ALL, times=2)

@@ -49,6 +49,7 @@ def ask(run, workspace):
     return start
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("name", CALLS)
 def test_the_hunks_that_were_accepted_are_made_and_the_rest_is_left_out(ask, workspace, name):
     talk = ask(name).type("h").see("Make hunk 1 of 3?").type("y")

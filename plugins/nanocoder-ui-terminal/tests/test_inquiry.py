@@ -17,6 +17,7 @@ def read_answer(state):
     return journal.read_text()
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize(
     ("typed", "answer"), [("2", "PostgreSQL"), ("sqlite", "SQLite"), ("MySQL 8", "MySQL 8")]
 )

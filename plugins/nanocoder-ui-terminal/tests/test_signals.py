@@ -43,6 +43,7 @@ def test_a_signal_at_a_later_prompt_ends_the_conversation(chat, number, code):
     assert talk.end() == code
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize(("number", "code"), ENDINGS)
 @pytest.mark.parametrize("message", ["go", "waiting"])
 def test_a_signal_in_a_run_ends_the_conversation(chat, number, code, message):
