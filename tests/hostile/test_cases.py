@@ -75,14 +75,12 @@ SHELL = [
 ]
 
 
-@pytest.mark.rows(37)
 @pytest.mark.parametrize("case", HERE)
 def test_case(case: dict[str, Any], tmp_path: Path, hits: tuple[int, list[str]]) -> None:
     assert breaks(case, Place(tmp_path, rules_of(case["setup"].get("policy", {}))), hits) == []
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root starts a process of another user")
-@pytest.mark.rows(6)
 @pytest.mark.parametrize("case", SHELL)
 def test_case_of_a_user_without_rights(
     case: dict[str, Any], folder_of_user: Path, hits: tuple[int, list[str]]
@@ -91,7 +89,6 @@ def test_case_of_a_user_without_rights(
     assert breaks(case, Place(folder_of_user, rules, is_user=True), hits) == []
 
 
-@pytest.mark.rows(12)
 @pytest.mark.parametrize("case", SHELL)
 def test_case_without_a_sandbox(
     case: dict[str, Any], tmp_path: Path, hits: tuple[int, list[str]]

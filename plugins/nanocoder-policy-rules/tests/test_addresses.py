@@ -46,7 +46,6 @@ def test_a_rule_allows_the_hosts_that_it_names(rule, url, expected, judge):
     assert decide(judge, url, allow=[f"web_fetch({rule})"]) == expected
 
 
-@pytest.mark.rows(66)
 @pytest.mark.parametrize("mode", ["ask", "auto"])
 @pytest.mark.parametrize("rule", ["https://evil.test/*", "*://evil.test/*", "evil.test"])
 @pytest.mark.parametrize(

@@ -69,7 +69,6 @@ ORDINARY = [
 
 
 @pytest.mark.contract("MA-09")
-@pytest.mark.rows(35)
 @pytest.mark.parametrize("mode", ["ask", "edits", "auto"])
 @pytest.mark.parametrize("command", ENDING)
 def test_no_mode_and_no_rule_lets_a_command_end_the_machine(command, mode, judge):
@@ -131,7 +130,6 @@ FOLLOWED = [
 ]
 
 
-@pytest.mark.rows(42)
 @pytest.mark.parametrize("mode", ["ask", "auto"])
 @pytest.mark.parametrize("command", FOLLOWED)
 def test_what_is_removed_is_followed_from_directory_to_directory(command, mode, tmp_path, judge):
@@ -148,7 +146,6 @@ def test_what_is_removed_is_looked_for_where_the_command_runs(workdir, expected,
     assert str(judge("bash", arguments, "auto").decision) == expected
 
 
-@pytest.mark.rows(8)
 @pytest.mark.parametrize(
     "command",
     [

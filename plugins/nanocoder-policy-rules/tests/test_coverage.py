@@ -172,7 +172,6 @@ def _links(tmp_path):
 
 
 @pytest.mark.contract("MA-107")
-@pytest.mark.rows(50)
 @pytest.mark.parametrize(("rule", "command"), [*LEAVING, *STARTING, *DIFFERENT])
 def test_a_rule_covers_no_more_than_it_says(rule, command, judge):
     verdict = judge("bash", {"command": command}, allow=[rule])

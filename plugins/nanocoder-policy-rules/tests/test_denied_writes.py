@@ -47,7 +47,6 @@ def kept(tmp_path, tools, path, mode="edits", **settings):
     return rules.read_only(folder, [name, "other"]).get(name, "")
 
 
-@pytest.mark.rows(18)
 @pytest.mark.parametrize("pattern", KEPT)
 @pytest.mark.parametrize("tool", ["write_file", "edit_file", "delete_file", "*_file", "stranger"])
 def test_a_rule_that_denies_changes_is_about_commands(tmp_path, tools, pattern, tool):

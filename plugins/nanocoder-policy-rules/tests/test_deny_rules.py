@@ -43,7 +43,6 @@ WRAPPERS = [
 
 
 @pytest.mark.contract("MA-107")
-@pytest.mark.rows(36)
 @pytest.mark.parametrize("mode", ["ask", "auto"])
 @pytest.mark.parametrize("wrapper", WRAPPERS)
 def test_a_denied_command_is_found_wherever_it_stands(wrapper, mode, judge):

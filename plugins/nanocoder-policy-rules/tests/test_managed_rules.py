@@ -48,7 +48,6 @@ DENY = '[plugins.policy-rules]\ndeny = [\n  "bash(curl *)",\n]\n'
 
 
 @pytest.mark.contract("C8")
-@pytest.mark.rows(2)
 @pytest.mark.parametrize(
     "own",
     [

@@ -144,7 +144,6 @@ SECRETS = [
 
 # PATH-063
 @pytest.mark.contract("MA-107")
-@pytest.mark.rows(72)
 @pytest.mark.parametrize("path", SECRETS)
 @pytest.mark.parametrize("name", ["read_file", "grep", "write_file", "delete_file"])
 @pytest.mark.parametrize("mode", ["plan", "ask", "auto"])

@@ -168,7 +168,6 @@ def is_refused(rule):
 
 
 @pytest.mark.contract("MA-107")
-@pytest.mark.rows(71)
 @pytest.mark.parametrize(("rule", "command"), PAYLOADS)
 def test_what_a_trusting_rule_did_not_mean_still_needs_a_person(rule, command, judge):
     command = command.replace("{M}", "/tmp/mark")
@@ -179,7 +178,6 @@ def test_what_a_trusting_rule_did_not_mean_still_needs_a_person(rule, command, j
     assert verdict.decision is not Decision.ALLOW
 
 
-@pytest.mark.rows(71)
 @pytest.mark.parametrize("command", sorted({command for _, command in PAYLOADS}))
 def test_none_of_it_runs_unasked_without_a_sandbox_or_leaves_it(command, judge):
     arguments = {"command": command.replace("{M}", "inside")}

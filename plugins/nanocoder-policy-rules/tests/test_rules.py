@@ -43,7 +43,6 @@ def test_two_rules_may_allow_one_chain(judge):
 
 # SHELL-138, 139, 179
 @pytest.mark.contract("MA-107")
-@pytest.mark.rows(34)
 @pytest.mark.parametrize(
     ("rule", "command"),
     [

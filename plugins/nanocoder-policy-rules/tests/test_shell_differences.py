@@ -93,7 +93,6 @@ def words_of_parser(text):
     return [[word.text for word in each[1:]] for each in words if each and each[0].text == "args"]
 
 
-@pytest.mark.rows(2)
 @pytest.mark.parametrize("seed", range(8))
 def test_words_of_random_texts_are_those_of_bash(seed, tmp_path):
     all_texts = [*texts(seed)]
