@@ -613,4 +613,4 @@ def test_the_list_of_plugins_names_no_hook_and_cuts_nothing(nanocoder):
     assert "nanocoder_" not in done.stdout
     assert "…" not in done.stdout
     assert "hooks only" in done.stdout
-    assert "commands: plugins, tools, config, models, doctor\n" in done.stdout
+    assert "commands: plugins, tools, config, models, doctor; package: nanocoder-" in done.stdout

@@ -4,8 +4,6 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any, TypeVar
 
-from attrs import fields
-
 from nanocoder_schema.errors import BadArguments
 
 T = TypeVar("T")
@@ -57,6 +55,8 @@ class Signature:
 
     @cached_property
     def _aliases(self) -> dict[str, str]:
+        from attrs import fields  # it imports inspect, which a start can do without
+
         return {field.name: field.alias for field in fields(self.parameters) if field.init}
 
 
