@@ -149,7 +149,7 @@ def test_a_command_whose_plugin_is_switched_off_says_so(nanocoder, words):
 @pytest.mark.parametrize("words", [("stats",), ("--cwd", "/tmp", "stats"), ("plugins", "new")])
 def test_a_command_whose_plugin_is_not_installed_names_the_package(monkeypatch, words):
     monkeypatch.setattr(Plugins, "installed", lambda *_args, **_options: Plugins())
-    with pytest.raises(UsageError, match=r"needs a package: (pip|nanocoder plugins) install nanocoder-"):
+    with pytest.raises(UsageError, match=r"needs a package: .+ install nanocoder-"):
         command_of(words)
 
 
