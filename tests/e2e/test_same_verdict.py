@@ -307,8 +307,10 @@ allow = ["mcp_shop_look"]
 @pytest.mark.contract("I24")
 @pytest.mark.contract("I25")
 def test_one_rule_stops_the_call_of_an_mcp_server_on_every_way(nanocoder, place):
-    program = str(Path(__file__).with_name("shop_server.py"))
-    words = ("mcp", "add", "shop", "--yes", "--", sys.executable, "-S", program)
+    program = Path(__file__).with_name("shop_server.py")
+    (place.cwd / program.name).write_text(program.read_text())
+    # A server that is named by a path here starts here.
+    words = ("mcp", "add", "shop", "--yes", "--", sys.executable, "-S", program.name)
     place.config.write_text(MCP_RULES)
     assert nanocoder(*words, **at(place)).returncode == 0
     calls = [{"name": name, "arguments": {}} for name in ("mcp_shop_buy", "mcp_shop_look")]

@@ -117,7 +117,7 @@ def test_without_a_network_the_remembered_wheels_are_enough(tmp_path, monkeypatc
 def test_a_slip_is_not_recommended_past_the_review(nanocoder):
     done = nanocoder("plugins", "install", "command-setpu", "--yes")
     assert done.returncode == 2
-    assert "did you mean 'nanocoder-command-setup'?" in done.stderr
+    assert "did you mean 'nanocoder-command-plugins'?" in done.stderr
     assert "pip install" not in done.stderr
 
 
@@ -150,3 +150,25 @@ def test_a_set_of_ours_that_is_not_installed_is_named_with_its_command(tmp_path,
     monkeypatch.setattr(sets, "site_paths", lambda: [str(tmp_path)])
     with pytest.raises(UsageError, match="nanocoder plugins install nanocoder-set-minimal brings"):
         sets.Sets().members("minimal")
+
+
+@pytest.mark.contract("I35")
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("nanocoder-compct", "nanocoder-compact"),
+        ("nanocoder-mpc", "nanocoder-mcp"),
+        ("nanocoder-polcy-rules", "nanocoder-policy-rules"),
+        ("nanocoder-tools-grep", "nanocoder-tool-grep"),
+        ("nanocode-tool-grep", "nanocoder-tool-grep"),
+        ("comand-setup", "nanocoder-command-plugins"),
+    ],
+)
+def test_a_slip_anywhere_in_a_name_is_refused(name, meant):
+    with pytest.raises(UsageError, match=f"did you mean '{meant}'"):
+        packages._refuse_slip(name)
+
+
+@pytest.mark.parametrize("name", ["acme-thing", "nanocoder-tool-wordcount", "mcp-server-time"])
+def test_a_name_of_its_own_is_no_slip(name):
+    packages._refuse_slip(name)

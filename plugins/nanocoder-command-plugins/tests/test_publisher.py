@@ -131,6 +131,16 @@ def test_a_password_of_the_index_is_sent_and_not_shown(nanocoder, index) -> None
     assert f"Basic {b64encode(b'me:hush!').decode()}" in index.keys
 
 
+def test_the_installer_does_not_start_in_the_folder(nanocoder, tmp_path) -> None:
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "uv").write_text('#!/bin/sh\npwd >> "$HOME/where"\nexit 1\n')
+    (programs / "uv").chmod(0o755)
+    variables = {"PATH": f"{programs}:/usr/bin:/bin"}
+    nanocoder("plugins", "install", "acme-thing", "--yes", env=variables)
+    assert {*(nanocoder.home / "where").read_text().split()} == {"/"}
+
+
 def test_a_file_of_the_folder_does_not_choose_the_index(nanocoder, index) -> None:
     evil = Index()
     ours = nanocoder.home / ".config/uv/uv.toml"

@@ -237,6 +237,10 @@ def test_a_rule_about_all_of_a_directory_names_the_programs_in_it(rule, command,
         ("bash(make\0)", "NUL"),
         ("edit(a\0b)", "NUL"),
         ("fetch(https://example.org/\0)", "NUL"),
+        ("bash(curl *), bash(rm *)", "several rules"),
+        ("bash(rm *) bash(ls *)", "several rules"),
+        ("write_file(a.txt), write_file(b.txt)", "several rules"),
+        ("read_file(a),edit_file(b)", "several rules"),
     ],
 )
 @pytest.mark.parametrize("kind", ["deny", "ask", "allow"])

@@ -1,6 +1,7 @@
 """Installing and removing packages of plugins, with pip or uv."""
 
 import importlib.util
+import os
 import re
 import shutil
 import subprocess
@@ -46,13 +47,16 @@ BROKEN: Final = (
     " Remove it: nanocoder plugins remove {name}, or install a version that works, and what it"
     " requires: nanocoder plugins install"
 )
+LINKS: Final = ("UV_FIND_LINKS", "PIP_FIND_LINKS")
 LARGE_BYTES: Final = 100_000_000
 LEFT_BEHIND: Final = (
     "{folder} has {size} GB that plugins have downloaded or computed; what is needed is made again,"
     " so you may delete it: rm -r {folder}"
 )
 SURE: Final = 0.75
-"""Least similarity of a name that is refused as a slip of a known package's name."""
+"""Least similarity of a name, behind its kind, that is refused as a slip of a known one."""
+ALIKE: Final = 0.92
+"""Least similarity of a whole name that is refused so."""
 
 CAUSE_CHARS: Final = 160
 _NO_NETWORK: Final = re.compile(
@@ -227,6 +231,8 @@ def remove(arguments: Namespace, host: Host) -> int:
     if is_asked and not host.agrees(f"Uninstall {', '.join(leaving)}{also}?"):
         host.print_line("Nothing was removed.")
         return 1
+    if also and not is_asked:
+        host.say(f"uninstalling {', '.join(leaving)}{also}")
     ended = _pip("uninstall", *leaving) if leaving else Ended()
     if ended.code:
         host.say(f"nothing was removed: {ended.tool} ended with {ended.code}, see above")
@@ -315,13 +321,20 @@ def _normal(name: str) -> str:
 def _refuse_slip(package: str) -> None:
     """Raise UsageError for a name that resembles one of ours: anyone may own that package."""
     name = _own_name(package)
-    kind, _, rest = name.removeprefix(PREFIX).partition("-")
-    start = f"{kind}-"
-    others = [other.removeprefix(start) for other in known_packages() if other.startswith(start)]
-    close = nearest(rest, others, limit=1, cutoff=SURE)
-    is_known = _is_ours(name) or name in installed_packages().values()
-    if close and not is_known:
-        hint = did_you_mean(name, [PREFIX + start + close[0]])
+    if _is_ours(name) or name in installed_packages().values():
+        return
+    own = name.removeprefix(PREFIX)
+    kind, _, rest = own.partition("-")
+    start, known = f"{kind}-", known_packages()
+    others = [other.removeprefix(start) for other in known if other.startswith(start)]
+    close = [known[start + other] for other in nearest(rest, others, limit=1, cutoff=SURE)]
+    whole = {
+        f"{PREFIX}{_normal(each)}": known.get(each, each) for each in (*known, *known.values())
+    }
+    tried = {name, PREFIX + own}
+    alike = [whole[each] for word in tried for each in nearest(word, whole, limit=1, cutoff=ALIKE)]
+    if found := close or alike:
+        hint = did_you_mean(name, found[:1], cutoff=0.0)
         raise UsageError(f"{name!r} is not a package of nanocoder{hint} Nothing was installed")
 
 
@@ -363,9 +376,9 @@ def _pip(action: str, *packages: str) -> Ended:
     tool, program = _installer()
     verb = "install" if action in {"unpack", "take", "build"} else action
     if tool == "pip":
-        wheels = ["--only-binary", ":all:"]
+        built = ["--only-binary", ":all:"]
         quiet = ["--no-compile", "-q"]
-        options = {"uninstall": ["-y"], "unpack": [*wheels, *quiet], "take": wheels, "build": quiet}
+        options = {"uninstall": ["-y"], "unpack": [*built, *quiet], "take": built, "build": quiet}
         command = [*program, verb, *options.get(action, []), *packages]
     else:
         quiet = ["--quiet"]
@@ -373,15 +386,36 @@ def _pip(action: str, *packages: str) -> Ended:
         head = [*program, verb, "--python", sys.executable]
         links = first_links() if action != "uninstall" else []
         command = [*head, *options.get(action, []), *links, *packages]
+    command = [command[0], *map(_absolute, command[1:])]
+    wheels = {name: _absolute_links(os.environ[name]) for name in LINKS if name in os.environ}
+    # A version manager's uv, and uv itself, obey files of the folder that they start in.
+    environment = {**os.environ, **wheels}
+    stderr = subprocess.PIPE if action == "unpack" else None
+    process = subprocess.run(command, check=False, cwd="/", env=environment, stderr=stderr)
     if action != "unpack":
-        return Ended(tool, subprocess.run(command, check=False).returncode)
-    process = subprocess.run(command, check=False, stderr=subprocess.PIPE)
+        return Ended(tool, process.returncode)
     text = process.stderr.decode("utf-8", "replace")
     cause = _offline_cause(text) if process.returncode else ""
     if not cause and "--offline" not in packages:
         sys.stderr.write(text)
         sys.stderr.flush()
     return Ended(tool, process.returncode, is_offline=bool(cause), cause=cause)
+
+
+def _absolute(word: str) -> str:
+    """Return an argument in full if it is the path of something here; extras may follow it."""
+    path, bracket, extras = word.partition("[")
+    is_path = path in {".", ".."} or "/" in path or path.endswith((".whl", ".tar.gz"))
+    return f"{Path(path).absolute()}{bracket}{extras}" if is_path and Path(path).exists() else word
+
+
+def _absolute_links(text: str) -> str:
+    """Return the folders of wheels in *text*, separated by commas or spaces, in full."""
+    return re.sub(r"[^\s,]+", lambda link: str(_here(link[0])), text)
+
+
+def _here(link: str) -> str | Path:
+    return Path(link).absolute() if Path(link).exists() else link
 
 
 def _offline_cause(text: str) -> str:

@@ -47,7 +47,18 @@ class Installer(NamedTuple):
         """Return the address of the index that it asks by default; "" if it does not say."""
         for words, pattern in ASKED[self.name]:
             command = [*self.command, *words]
-            answer = subprocess.run(command, input="", capture_output=True, text=True, check=False)
+            try:
+                answer = subprocess.run(
+                    command,
+                    cwd="/",  # a version manager's uv obeys files of the folder it starts in
+                    input="",
+                    capture_output=True,
+                    text=True,
+                    timeout=TIMEOUT_S,
+                    check=False,
+                )
+            except subprocess.TimeoutExpired:
+                return ""
             if addresses := re.findall(pattern, answer.stdout, flags=re.MULTILINE):
                 return str(addresses[-1])
         return ""

@@ -34,6 +34,7 @@ ADDRESS: Final = "url"
 _MAIN: Final = (ADDRESS, "query", "name", "action", "pattern", "description")
 _RISKS: Final = tuple(Risk)
 _SYNTAX: Final = ("&&", "||", ";", "|", "<", ">", "$", "`", "'", '"')
+_NEXT_RULE: Final = r"\)[\s,]+[\w*-]+\("
 _NOTHING_NAMED: Final = re.compile(r"-.*|\d+\w?|\w+=.*|\*", re.DOTALL)
 _SPECIAL: Final = frozenset("*?[]{}\\")
 
@@ -216,6 +217,8 @@ def _check(rule: Rule) -> None:
 
 
 def _why_nothing_matches(rule: Rule) -> str:
+    if re.search(_NEXT_RULE, rule.pattern):
+        return "it looks like several rules; write a list of texts, one for each"
     if "\0" in rule.pattern:
         return "no name, word or address has a NUL character"
     if rule.tool != SHELL:
