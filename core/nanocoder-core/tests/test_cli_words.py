@@ -5,7 +5,7 @@ import os
 import subprocess
 
 import pytest
-from nanocoder import Plugins
+from nanocoder import PluginError, Plugins
 from nanocoder.cli.commands import build
 from nanocoder.cli.dispatch import command_of
 from nanocoder_kit_sessions import SessionStore
@@ -345,3 +345,13 @@ def test_what_stands_for_a_value_is_in_capitals_everywhere(nanocoder):
     assert "\n  TOOL " in shown
     assert "--output {text,json}" in shown
     assert "required: TOOL" in nanocoder("call").stderr
+
+
+def test_plugins_that_are_gone_are_restored_by_the_names_of_their_packages():
+    plugins = Plugins()
+    plugins.gone = {"acme-branches": ("acme-nanocoder-branches 0.1.0", True)}
+    plugins.set_aside["acme-branches"] = "gone"
+    with pytest.raises(PluginError) as raised:
+        plugins.require_policies()
+    assert "plugins install acme-nanocoder-branches\n" in str(raised.value)
+    assert str(raised.value).endswith("plugins remove acme-branches")

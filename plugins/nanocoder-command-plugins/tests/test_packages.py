@@ -9,7 +9,7 @@ from pathlib import Path
 import pexpect
 import pytest
 from nanocoder import Host, UsageError
-from nanocoder_command_setup import packages, sets
+from nanocoder_command_setup import installer, packages, sets
 
 pytestmark = pytest.mark.timeout(60)
 NO_INDEX = {"UV_OFFLINE": "1", "UV_NO_CACHE": "1", "PIP_NO_INDEX": "1"}
@@ -106,10 +106,12 @@ def test_without_a_network_the_remembered_wheels_are_enough(tmp_path, monkeypatc
         cause = b"error: x\n  cause: dns error\n"
         return subprocess.CompletedProcess(command, 0 if is_offline else 2, b"", cause)
 
-    monkeypatch.setattr(packages.subprocess, "run", run)
-    monkeypatch.setattr(packages, "first_links", lambda: ["--find-links", "/wheels"])
-    monkeypatch.setattr(packages.importlib.util, "find_spec", lambda _: None)
-    monkeypatch.setattr(packages.shutil, "which", lambda _: "uv")
+    monkeypatch.setattr(installer.subprocess, "run", run)
+    links = ["--find-links", "/wheels"]
+    monkeypatch.setattr(installer, "first_links", lambda: links)
+    monkeypatch.setattr(packages, "first_links", lambda: links)
+    monkeypatch.setattr(installer.importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr(installer.shutil, "which", lambda _: "uv")
     ended = packages._unpack(tmp_path, ["nanocoder-tool-acme"])
     assert (ended.code, ended.is_offline, len(calls)) == (0, True, 2)
 
@@ -128,7 +130,7 @@ def test_a_removal_says_what_stays_in_the_cache(tmp_path, monkeypatch, capsys, s
     with (tmp_path / "nanocoder/models/a.gguf").open("wb") as file:
         file.truncate(size)
     # A real removal would take the package from the environment of the tests.
-    monkeypatch.setattr(packages, "_pip", lambda *_: packages.Ended())
+    monkeypatch.setattr(packages, "run_installer", lambda *_: installer.Ended())
     arguments = Namespace(names=["command-setup"], yes=True)
     assert packages.remove(arguments, Host(str(tmp_path))) == 0
     told = "has 0.2 GB that plugins have downloaded or computed" in capsys.readouterr().err

@@ -1,16 +1,12 @@
 """Installing and removing packages of plugins, with pip or uv."""
 
-import importlib.util
-import os
 import re
-import shutil
-import subprocess
 import sys
 from argparse import Namespace
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from nanocoder import (
     Host,
@@ -19,7 +15,6 @@ from nanocoder import (
     did_you_mean,
     known_packages,
     nearest,
-    one_line,
     state_dir,
 )
 from nanocoder_discovery import RECORD_KEY, read_cache, record_in, write_cache
@@ -28,7 +23,8 @@ from nanocoder_kit_process.temporary import TemporaryFolder
 
 from nanocoder_command_setup.consent import is_agreed
 from nanocoder_command_setup.importing import broken_ones
-from nanocoder_command_setup.publisher import Installer, lines_about
+from nanocoder_command_setup.installer import Ended, find_installer, run_installer
+from nanocoder_command_setup.publisher import lines_about
 from nanocoder_command_setup.staged import Before, proposals_of, refuse_unseen
 
 if TYPE_CHECKING:
@@ -47,7 +43,6 @@ BROKEN: Final = (
     " Remove it: nanocoder plugins remove {name}, or install a version that works, and what it"
     " requires: nanocoder plugins install"
 )
-LINKS: Final = ("UV_FIND_LINKS", "PIP_FIND_LINKS")
 LARGE_BYTES: Final = 100_000_000
 LEFT_BEHIND: Final = (
     "{folder} has {size} GB that plugins have downloaded or computed; what is needed is made again,"
@@ -57,15 +52,6 @@ SURE: Final = 0.75
 """Least similarity of a name, behind its kind, that is refused as a slip of a known one."""
 ALIKE: Final = 0.92
 """Least similarity of a whole name that is refused so."""
-
-CAUSE_CHARS: Final = 160
-_NO_NETWORK: Final = re.compile(
-    "dns error|failed to lookup address|name resolution|name or service not known"
-    "|network is unreachable|connection refused|no route to host|NewConnectionError"
-    "|error sending request|operation timed out",
-    re.IGNORECASE,
-)
-"""Pattern of the output of pip and uv if the index cannot be reached."""
 
 
 def install(arguments: Namespace, host: Host) -> int:
@@ -93,7 +79,11 @@ def install(arguments: Namespace, host: Host) -> int:
             return 1
         before = Before(unpacked.folder)
         options = ["--offline"] if unpacked.is_offline else []
-        ended = unpacked if code else _pip("install" if sources else "take", *options, *packages)
+        ended = (
+            unpacked
+            if code
+            else run_installer("install" if sources else "take", *options, *packages)
+        )
         if ended.code:
             return _failure(packages, ended, host)
         _refuse_others(before, is_complete=not sources)
@@ -109,7 +99,7 @@ def _broken_before(plugins: list[str], folder: Path, sources: list[str]) -> dict
     are installed later, so a missing module is no error there.
     """
     with _temporary_folder() as built:
-        if sources and _pip("build", "--no-deps", "--target", str(built), *sources).code:
+        if sources and run_installer("build", "--no-deps", "--target", str(built), *sources).code:
             return {}  # the installation reports the error
         broken = dict(broken_ones(plugins, built, folder))
     missing = ModuleNotFoundError.__name__
@@ -150,19 +140,6 @@ def _is_source(name: str) -> bool:
     return (path in {".", ".."} or "/" in path) and Path(path).is_dir()
 
 
-class Ended(NamedTuple):
-    """The installer that ran, its exit code, and its output *folder*.
-
-    *is_offline* means that the index could not be reached, for the reason *cause*.
-    """
-
-    tool: str = ""
-    code: int = 0
-    folder: Path = Path()
-    is_offline: bool = False
-    cause: str = ""
-
-
 @contextmanager
 def _unpacked(packages: list[str]) -> Iterator[Ended]:
     """Unpack the wheels of *packages* and their requirements in a folder, without running code.
@@ -186,9 +163,9 @@ def _temporary_folder() -> Iterator[Path]:
 def _unpack(folder: Path, packages: list[str]) -> Ended:
     """Unpack wheels into *folder*; without a network, those on this machine."""
     words = ("--target", str(folder), *packages)
-    ended = _pip("unpack", *words)
+    ended = run_installer("unpack", *words)
     if ended.is_offline and ended.tool == "uv" and first_links():
-        again = _pip("unpack", "--offline", *words)
+        again = run_installer("unpack", "--offline", *words)
         return ended if again.code else again._replace(is_offline=True)
     return ended
 
@@ -200,7 +177,7 @@ def _refuse_others(before: Before, *, is_complete: bool) -> None:
     """
     others = before.others(is_complete=is_complete)
     if others:
-        _pip("uninstall", *others)
+        run_installer("uninstall", *others)
         raise UsageError(
             f"{', '.join(others)}: removed, because what was installed is not what was shown;"
             " the index gave two different packages"
@@ -233,7 +210,7 @@ def remove(arguments: Namespace, host: Host) -> int:
         return 1
     if also and not is_asked:
         host.say(f"uninstalling {', '.join(leaving)}{also}")
-    ended = _pip("uninstall", *leaving) if leaving else Ended()
+    ended = run_installer("uninstall", *leaving) if leaving else Ended()
     if ended.code:
         host.say(f"nothing was removed: {ended.tool} ended with {ended.code}, see above")
         return 1
@@ -325,16 +302,15 @@ def _refuse_slip(package: str) -> None:
         return
     own = name.removeprefix(PREFIX)
     kind, _, rest = own.partition("-")
-    start, known = f"{kind}-", known_packages()
-    others = [other.removeprefix(start) for other in known if other.startswith(start)]
-    close = [known[start + other] for other in nearest(rest, others, limit=1, cutoff=SURE)]
-    whole = {
-        f"{PREFIX}{_normal(each)}": known.get(each, each) for each in (*known, *known.values())
-    }
-    tried = {name, PREFIX + own}
-    alike = [whole[each] for word in tried for each in nearest(word, whole, limit=1, cutoff=ALIKE)]
-    if found := close or alike:
-        hint = did_you_mean(name, found[:1], cutoff=0.0)
+    start, packages = f"{kind}-", known_packages()
+    others = [other.removeprefix(start) for other in packages if other.startswith(start)]
+    close = [packages[start + other] for other in nearest(rest, others, limit=1, cutoff=SURE)]
+    ours = {f"{PREFIX}{name}": package for name, package in packages.items()}
+    ours |= {package: package for package in packages.values()}
+    for word in (name, PREFIX + own):
+        close += [ours[each] for each in nearest(word, ours, limit=1, cutoff=ALIKE)]
+    if close:
+        hint = did_you_mean(name, close[:1], cutoff=0.0)
         raise UsageError(f"{name!r} is not a package of nanocoder{hint} Nothing was installed")
 
 
@@ -351,74 +327,4 @@ def _lines_about(package: str) -> Iterator[str]:
     """Yield lines about the publisher of a package by name that is not ours."""
     name = _own_name(package)
     if "/" not in package and not name.endswith(".whl") and not _is_ours(name):
-        yield from lines_about(name, _installer())
-
-
-def _installer() -> Installer:
-    """Return pip, or uv if pip is missing, for this environment; raises UsageError."""
-    if importlib.util.find_spec("pip"):
-        return Installer("pip", [sys.executable, "-P", "-m", "pip"])
-    if uv := shutil.which("uv"):
-        # A uv.toml or pyproject.toml of the folder here would choose another index.
-        return Installer("uv", [uv, "--project", "/", "pip"])
-    raise UsageError(
-        f"neither pip nor uv is available to change the packages in {sys.prefix}:"
-        " install one of them first"
-    )
-
-
-def _pip(action: str, *packages: str) -> Ended:
-    """Run pip, or uv if pip is missing, on this environment.
-
-    "unpack" installs wheels in a folder, "take" installs them here; neither builds anything.
-    "build" installs folders of sources in a folder.
-    """
-    tool, program = _installer()
-    verb = "install" if action in {"unpack", "take", "build"} else action
-    if tool == "pip":
-        built = ["--only-binary", ":all:"]
-        quiet = ["--no-compile", "-q"]
-        options = {"uninstall": ["-y"], "unpack": [*built, *quiet], "take": built, "build": quiet}
-        command = [*program, verb, *options.get(action, []), *packages]
-    else:
-        quiet = ["--quiet"]
-        options = {"unpack": ["--no-build", *quiet], "take": ["--no-build"], "build": quiet}
-        head = [*program, verb, "--python", sys.executable]
-        links = first_links() if action != "uninstall" else []
-        command = [*head, *options.get(action, []), *links, *packages]
-    command = [command[0], *map(_absolute, command[1:])]
-    wheels = {name: _absolute_links(os.environ[name]) for name in LINKS if name in os.environ}
-    # A version manager's uv, and uv itself, obey files of the folder that they start in.
-    environment = {**os.environ, **wheels}
-    stderr = subprocess.PIPE if action == "unpack" else None
-    process = subprocess.run(command, check=False, cwd="/", env=environment, stderr=stderr)
-    if action != "unpack":
-        return Ended(tool, process.returncode)
-    text = process.stderr.decode("utf-8", "replace")
-    cause = _offline_cause(text) if process.returncode else ""
-    if not cause and "--offline" not in packages:
-        sys.stderr.write(text)
-        sys.stderr.flush()
-    return Ended(tool, process.returncode, is_offline=bool(cause), cause=cause)
-
-
-def _absolute(word: str) -> str:
-    """Return an argument in full if it is the path of something here; extras may follow it."""
-    path, bracket, extras = word.partition("[")
-    is_path = path in {".", ".."} or "/" in path or path.endswith((".whl", ".tar.gz"))
-    return f"{Path(path).absolute()}{bracket}{extras}" if is_path and Path(path).exists() else word
-
-
-def _absolute_links(text: str) -> str:
-    """Return the folders of wheels in *text*, separated by commas or spaces, in full."""
-    return re.sub(r"[^\s,]+", lambda link: str(_here(link[0])), text)
-
-
-def _here(link: str) -> str | Path:
-    return Path(link).absolute() if Path(link).exists() else link
-
-
-def _offline_cause(text: str) -> str:
-    """Return the network error in the installer's output, or "" for other failures."""
-    lines = [line.strip() for line in text.splitlines() if _NO_NETWORK.search(line)]
-    return one_line(lines[-1].removeprefix("cause: "), CAUSE_CHARS) if lines else ""
+        yield from lines_about(name, find_installer())

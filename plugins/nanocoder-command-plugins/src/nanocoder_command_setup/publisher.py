@@ -2,66 +2,23 @@
 
 import json
 import re
-import subprocess
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 from urllib.request import Request, urlopen
 
 from nanocoder import counted, one_line
 
+from nanocoder_command_setup.installer import TIMEOUT_S, Installer
+
 ANSWER: Final = "application/vnd.pypi.simple.v1+json"
 """The form of an index's answer (https://peps.python.org/pep-0691/)."""
-TIMEOUT_S: Final = 20.0
 MAX_BYTES: Final = 20_000_000
 MAX_FILES: Final = 4
 LINE_CHARS: Final = 200
-ASKED: Final = {
-    "pip": (
-        (("config", "list"), r"^(?:global|install|:env:)\.index-url='(.*)'$"),
-        (("download", "--help"), r"--index-url[^(]*\(default\s+(\S+)\)"),
-    ),
-    "uv": (
-        (
-            ("compile", "-", "--emit-index-url", "--no-header", "--quiet"),
-            r"^--index-url (\S+)$",
-        ),
-    ),
-}
-"""Commands of pip and uv that name the index they ask, and where in their answers.
-
-The help of pip has its default, but no passwords.
-"""
 UNUSABLE: Final = (OSError, ValueError, LookupError, TypeError, AttributeError)
 """Errors of an index that cannot be asked, or answers in another form."""
-
-
-class Installer(NamedTuple):
-    """The program that installs packages, "pip" or "uv", and its command line."""
-
-    name: str
-    command: list[str]
-
-    def address(self) -> str:
-        """Return the address of the index that it asks by default; "" if it does not say."""
-        for words, pattern in ASKED[self.name]:
-            command = [*self.command, *words]
-            try:
-                answer = subprocess.run(
-                    command,
-                    cwd="/",  # a version manager's uv obeys files of the folder it starts in
-                    input="",
-                    capture_output=True,
-                    text=True,
-                    timeout=TIMEOUT_S,
-                    check=False,
-                )
-            except subprocess.TimeoutExpired:
-                return ""
-            if addresses := re.findall(pattern, answer.stdout, flags=re.MULTILINE):
-                return str(addresses[-1])
-        return ""
 
 
 def lines_about(package: str, installer: Installer) -> Iterator[str]:

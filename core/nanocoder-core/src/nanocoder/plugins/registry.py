@@ -26,7 +26,7 @@ SettingsOf = Callable[[str, type], Any]
 DESCRIBER = Describer("from nanocoder.plugins.introspect import main; main()", VERSION, GATES)
 GONE = """it was installed at the last start and is gone, so its rules no longer apply
 To restore it: nanocoder plugins install {0}
-To go on without it: nanocoder plugins remove {0}"""
+To go on without it: nanocoder plugins remove {1}"""
 MAX_FAILURES = 5
 """The most failures of a plugin in a session before it is disabled."""
 
@@ -148,8 +148,9 @@ class Plugins:
 
         Raises: PluginError if one cannot work, or is gone without a person's approval.
         """
-        if gone := " ".join(sorted(self.gone.keys() & self.set_aside.keys())):
-            raise PluginError(gone, GONE.format(gone))
+        if gone := sorted(self.gone.keys() & self.set_aside.keys()):
+            packages = sorted({self.gone[name][0].partition(" ")[0] for name in gone})
+            raise PluginError(" ".join(gone), GONE.format(" ".join(packages), " ".join(gone)))
         for name, entry in self.entries.items():
             if entry.is_policy:
                 self._load(name)
