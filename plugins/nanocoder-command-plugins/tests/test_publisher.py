@@ -1,6 +1,7 @@
 """What a person learns of a package that is not ours, before any file of it is downloaded."""
 
 import json
+import socket
 import threading
 import zipfile
 from base64 import b64encode
@@ -10,6 +11,8 @@ from io import BytesIO
 from pathlib import Path
 
 import pytest
+from nanocoder_command_setup import publisher
+from nanocoder_command_setup.installer import Installer
 from nanocoder_command_setup.packages import _package
 
 pytestmark = [pytest.mark.timeout(60), pytest.mark.contract("I35")]
@@ -131,6 +134,21 @@ def test_a_password_of_the_index_is_sent_and_not_shown(nanocoder, index) -> None
     assert f"Basic {b64encode(b'me:hush!').decode()}" in index.keys
 
 
+def test_pip_tells_its_index_with_and_without_one_of_the_person(tmp_path, monkeypatch) -> None:
+    """The environment of the tests has uv alone."""
+    program = tmp_path / "pip"
+    program.write_text(
+        "#!/bin/sh\n"
+        'if [ "$1" = config ]; then [ -z "$INDEX" ] || echo "global.index-url=\'$INDEX\'"\n'
+        "else printf ' --index-url <url>  The index (default\\n https://a.test/simple). x'; fi\n"
+    )
+    program.chmod(0o755)
+    pip = Installer("pip", [str(program)])
+    assert pip.address() == "https://a.test/simple"
+    monkeypatch.setenv("INDEX", "https://b.test/simple")
+    assert pip.address() == "https://b.test/simple"
+
+
 def test_the_installer_does_not_start_in_the_folder(nanocoder, tmp_path) -> None:
     programs = tmp_path / "programs"
     programs.mkdir()
@@ -181,3 +199,36 @@ def test_a_folder_of_wheels_is_no_index(nanocoder, tmp_path: Path) -> None:
     )
     assert "  nothing about its owner and age (" in done.stdout
     assert "acme-thing is no plugin" in done.stderr
+
+
+BODY = b'{"files": [{"filename": "a", "size": 1e999}]}'
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"good morning\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 300 + b"\r\n",
+        HEAD % len(BODY) + BODY,
+        HEAD % 200_000 + b"[" * 200_000,
+        HEAD % 1_000 + b"{",  # and nothing more
+    ],
+)
+def test_an_index_that_answers_badly_or_never_is_said_to_tell_nothing(monkeypatch, answer) -> None:
+    monkeypatch.setattr(publisher, "TIMEOUT_S", 0.5)
+    server = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        connection, _ = server.accept()
+        with connection:
+            connection.sendall(answer)
+            connection.recv(100_000)
+            connection.recv(1)  # until the other end closes, or is closed
+
+    threading.Thread(target=serve, daemon=True).start()
+    address = f"http://127.0.0.1:{server.getsockname()[1]}/simple"
+    monkeypatch.setattr(Installer, "address", lambda _: address)
+    lines = list(publisher.lines_about("acme-thing", Installer("uv", ["uv"])))
+    server.close()
+    assert any(line.startswith("  nothing about its owner and age (") for line in lines), lines

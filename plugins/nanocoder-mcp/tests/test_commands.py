@@ -258,3 +258,11 @@ def test_a_server_whose_program_is_named_by_a_path_here_starts_here_in_every_fol
     (tmp_path / "other").mkdir()
     called = mcp("--cwd", str(tmp_path / "other"), "call", "--mode", "auto", "mcp_good_echo")
     assert "cannot be started" not in called.stdout + called.stderr
+
+
+def test_a_folder_by_the_name_of_a_package_does_not_decide_where_a_server_starts(nanocoder):
+    (nanocoder.cwd / "@acme/server").mkdir(parents=True)
+    (nanocoder.cwd / "sh").mkdir()
+    where = nanocoder.home / "where"
+    nanocoder("mcp", "add", "probe", "--yes", "--", "sh", "-c", f"pwd > {where}", "@acme/server")
+    assert where.read_text().strip() == str(nanocoder.home)

@@ -2,8 +2,11 @@
 
 import json
 import re
+import threading
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
+from http.client import HTTPException
+from queue import Empty, SimpleQueue
 from typing import Any, Final
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 from urllib.request import Request, urlopen
@@ -17,7 +20,10 @@ ANSWER: Final = "application/vnd.pypi.simple.v1+json"
 MAX_BYTES: Final = 20_000_000
 MAX_FILES: Final = 4
 LINE_CHARS: Final = 200
-UNUSABLE: Final = (OSError, ValueError, LookupError, TypeError, AttributeError)
+UNUSABLE: Final = (
+    *(OSError, HTTPException, ValueError, LookupError, TypeError, AttributeError),
+    *(RecursionError, OverflowError),
+)
 """Errors of an index that cannot be asked, or answers in another form."""
 
 
@@ -28,9 +34,10 @@ def lines_about(package: str, installer: Installer) -> Iterator[str]:
     """
     index = installer.address()
     name = re.sub(r"[-_.]+", "-", package).lower()
-    yield f"{name} is not a package of nanocoder. {without_password(index)} says of it:"
+    source = without_password(index) or "Its index"
+    yield f"{name} is not a package of nanocoder. {source} says of it:"
     try:
-        page = _get(f"{index.rstrip('/')}/{quote(name)}/", ANSWER)
+        page = _in_time(f"{index.rstrip('/')}/{quote(name)}/", ANSWER)
         files = sorted(page["files"], key=_day)
         yield from (f"  {one_line(row, LINE_CHARS)}" for row in _rows(files, _owners(index, name)))
     except UNUSABLE as error:
@@ -46,7 +53,7 @@ def without_password(address: str) -> str:
 def _get(address: str, form: str) -> Any:
     parts = urlsplit(address)
     if parts.scheme not in {"https", "http"}:
-        raise ValueError("it is a folder")
+        raise ValueError("it is not at an address of http or https")
     request = Request(without_password(address), headers={"Accept": form})  # noqa: S310 - http(s)
     if parts.username:
         secret = f"{unquote(parts.username)}:{unquote(parts.password or '')}".encode()
@@ -56,11 +63,31 @@ def _get(address: str, form: str) -> Any:
         return json.loads(answer.read(MAX_BYTES))
 
 
+def _in_time(address: str, form: str) -> Any:
+    """Ask as `_get` does; raises TimeoutError also where bytes come one by one."""
+    answers: SimpleQueue[Any] = SimpleQueue()
+
+    def ask() -> None:
+        try:
+            answers.put(_get(address, form))
+        except Exception as error:  # noqa: BLE001 - raised again in the thread that waits
+            answers.put(error)
+
+    threading.Thread(target=ask, daemon=True).start()
+    try:
+        answer = answers.get(timeout=TIMEOUT_S)
+    except Empty:
+        raise TimeoutError(f"it does not answer within {TIMEOUT_S:g} s") from None
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
+
+
 def _owners(index: str, name: str) -> str:
     """Return the owners, as the public index and its mirrors tell them, or ""."""
     root = index.rstrip("/").removesuffix("/simple")
     try:
-        ownership = _get(f"{root}/pypi/{quote(name)}/json", "application/json")["ownership"]
+        ownership = _in_time(f"{root}/pypi/{quote(name)}/json", "application/json")["ownership"]
         users = [role["user"] for role in ownership["roles"]]
         return ", ".join(filter(None, [ownership["organization"], *users]))
     except UNUSABLE:

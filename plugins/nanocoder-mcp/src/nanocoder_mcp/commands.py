@@ -32,6 +32,7 @@ SWITCHES: Final = ("--yes", "--sampling")
 OPTIONS: Final = ("--env", "--header")
 OWN_OPTIONS: Final = frozenset({*SWITCHES, *OPTIONS})
 ADDRESSES: Final = ("http://", "https://")
+SCRIPTS: Final = (".py", ".js", ".mjs", ".cjs", ".ts", ".sh")
 
 
 def add(arguments: Namespace, host: Host) -> int:
@@ -234,7 +235,7 @@ def _ask(host: Host, server: Server) -> tuple[Listing, dict[str, Any]]:
 def _table_of(arguments: Namespace, cwd: Path) -> dict[str, Any]:
     """Return the table of the server that the words describe; raises UsageError.
 
-    A server with an argument that is a path in *cwd* starts there in all sessions.
+    A server with an argument that the person wrote as a path in *cwd* starts there in all sessions.
     """
     words = _options_taken(arguments)
     if not words:
@@ -244,9 +245,17 @@ def _table_of(arguments: Namespace, cwd: Path) -> dict[str, Any]:
         headers = dict(_pair(text, ":") for text in filter(None, [arguments.header]))
         return {"url": words[0], **({"headers": headers} if headers else {}), **sampling}
     env = dict(_pair(text, "=") for text in (arguments.env or "").split())
-    is_here = any(word[0] not in "-/" and (cwd / word).exists() for word in filter(None, words))
-    where = {"cwd": str(cwd)} if is_here else {}
+    where = {"cwd": str(cwd)} if any(_is_path_here(word, cwd) for word in words) else {}
     return {"command": words, **where, **({"env": env} if env else {}), **sampling}
+
+
+def _is_path_here(word: str, cwd: Path) -> bool:
+    """Tell whether *word* is surely meant as a path: `./server`, or the script `server.py`.
+
+    A repository may have a file or a folder by the name of any package that npx or uvx runs.
+    """
+    is_script = "/" not in word and word.endswith(SCRIPTS) and (cwd / word).is_file()
+    return word.startswith(("./", "../")) or is_script
 
 
 def _options_taken(arguments: Namespace) -> Sequence[str]:
