@@ -29,7 +29,6 @@ ASKED: Final = {
 
 The help of pip has its default, but no passwords.
 """
-LINKS: Final = ("UV_FIND_LINKS", "PIP_FIND_LINKS")
 CAUSE_CHARS: Final = 160
 _NO_NETWORK: Final = re.compile(
     "dns error|failed to lookup address|name resolution|name or service not known"
@@ -113,11 +112,15 @@ def run_installer(action: str, *packages: str) -> Ended:
         links = first_links() if action != "uninstall" else []
         command = [*head, *options.get(action, []), *links, *packages]
     command = [command[0], *map(_absolute, command[1:])]
-    wheels = {name: _absolute_links(os.environ[name]) for name in LINKS if name in os.environ}
+    wheels = {
+        "UV_FIND_LINKS": os.environ.get("UV_FIND_LINKS", ""),
+        "PIP_FIND_LINKS": os.environ.get("PIP_FIND_LINKS", ""),
+    }
+    if changed := [f"{name}={_absolute_links(text)}" for name, text in wheels.items() if text]:
+        command = ["/usr/bin/env", *changed, *command]
     # A version manager's uv, and uv itself, obey files of the folder that they start in.
-    environment = {**os.environ, **wheels}
     stderr = subprocess.PIPE if action == "unpack" else None
-    process = subprocess.run(command, check=False, cwd="/", env=environment, stderr=stderr)
+    process = subprocess.run(command, check=False, cwd="/", stderr=stderr)
     if action != "unpack":
         return Ended(tool, process.returncode)
     text = process.stderr.decode("utf-8", "replace")
