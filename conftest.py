@@ -57,10 +57,19 @@ def find_program(name: str) -> str | None:
 # the collection, and half a second for each `gc.collect()` of a test.
 gc.disable()
 
+LONG_S: Final = 600
+
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave all but some evenly spread rows of a long matrix to the session `full`."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave all but some evenly spread rows of a long matrix to the session `full`.
+
+    There a property may take as long as its many examples need, whatever limit it has daily.
+    """
+    if config.getoption("--hypothesis-profile") == "long":
+        for item in items:
+            if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+                item.add_marker(pytest.mark.timeout(LONG_S), append=False)
     matrices = defaultdict(list)
     for item in items:
         if mark := item.get_closest_marker("rows"):
