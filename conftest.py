@@ -66,7 +66,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     There a property may take as long as its many examples need, whatever limit it has daily.
     """
-    if config.getoption("--hypothesis-profile") == "long":
+    if config.getoption("--hypothesis-profile", None) == "long":
         for item in items:
             if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
                 item.add_marker(pytest.mark.timeout(LONG_S), append=False)
