@@ -250,8 +250,9 @@ def test_a_file_of_the_workspace_does_not_decide_what_a_server_of_the_person_run
 
 
 def test_a_server_whose_program_is_named_by_a_path_here_starts_here_in_every_folder(mcp, tmp_path):
-    (mcp.cwd / "server.py").write_text(PROGRAM.read_text())
-    done = mcp("mcp", "add", "good", "--yes", "--", sys.executable, "-S", "server.py", "good")
+    (mcp.cwd / "tools").mkdir()
+    (mcp.cwd / "tools/server.py").write_text(PROGRAM.read_text())
+    done = mcp("mcp", "add", "good", "--yes", "--", sys.executable, "-S", "tools/server.py", "good")
     assert "good is added with 1 tool" in done.stdout, done.stderr
     (row,) = json.loads(mcp("mcp", "list", "--output", "json").stdout)["servers"]
     assert row["starts"].endswith(f"server.py good (in {mcp.cwd})")

@@ -250,11 +250,11 @@ def _table_of(arguments: Namespace, cwd: Path) -> dict[str, Any]:
 
 
 def _is_path_here(word: str, cwd: Path) -> bool:
-    """Tell whether *word* is surely meant as a path: `./server`, or the script `server.py`.
+    """Tell whether *word* is surely meant as a path: `./server`, or the script `tools/server.py`.
 
     A repository may have a file or a folder by the name of any package that npx or uvx runs.
     """
-    is_script = "/" not in word and word.endswith(SCRIPTS) and (cwd / word).is_file()
+    is_script = word[:1] not in "/@" and word.endswith(SCRIPTS) and (cwd / word).is_file()
     return word.startswith(("./", "../")) or is_script
 
 
