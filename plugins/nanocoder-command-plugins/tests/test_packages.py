@@ -165,4 +165,10 @@ def test_a_slip_anywhere_in_a_name_of_ours_is_refused(package, place):
 
 @pytest.mark.parametrize("name", ["acme-thing", "nanocoder-tool-wordcount", "mcp-server-time"])
 def test_a_name_of_its_own_is_no_slip(name):
-    packages._refuse_slip(name)
+    assert packages._refuse_slip(name) is None
+
+
+@pytest.mark.parametrize("path", [".", "./acme", "acme-1.0-py3-none-any.whl", "acme-1.0.tar.gz"])
+def test_no_index_is_asked_about_a_path(path, monkeypatch):
+    monkeypatch.setattr(packages, "lines_about", lambda *_: pytest.fail("an index was asked"))
+    assert list(packages._lines_about(path)) == []

@@ -118,8 +118,8 @@ def run_installer(action: str, *packages: str) -> Ended:
     }
     if changed := [f"{name}={_absolute_links(text)}" for name, text in wheels.items() if text]:
         command = ["/usr/bin/env", *changed, *command]
-    # A version manager's uv, and uv itself, obey files of the folder that they start in.
     stderr = subprocess.PIPE if action == "unpack" else None
+    # A version manager's uv, and uv itself, obey files of the folder that they start in.
     process = subprocess.run(command, check=False, cwd="/", stderr=stderr)
     if action != "unpack":
         return Ended(tool, process.returncode)

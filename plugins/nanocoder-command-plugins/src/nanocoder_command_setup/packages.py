@@ -283,12 +283,16 @@ def _package(name: str) -> str:
     A package of ours may have several plugins, and the prefix may be missing before a kind of
     `plugins new`, as in "tool-NAME"; any other name is that of the package.
     """
-    if name in {".", ".."} or "/" in name or name.endswith((".whl", ".tar.gz")):
+    if _is_path(name):
         return name
     plugin = re.split(r"[^\w.-]", name, maxsplit=1)[0]
     if package := known_packages().get(_normal(plugin)):
         return package + name.removeprefix(plugin)
     return PREFIX + name if plugin.lower().replace("_", "-").startswith(KINDS) else name
+
+
+def _is_path(name: str) -> bool:
+    return name in {".", ".."} or "/" in name or name.endswith((".whl", ".tar.gz"))
 
 
 def _normal(name: str) -> str:
@@ -326,5 +330,5 @@ def _is_ours(name: str) -> bool:
 def _lines_about(package: str) -> Iterator[str]:
     """Yield lines about the publisher of a package by name that is not ours."""
     name = _own_name(package)
-    if "/" not in package and not name.endswith(".whl") and not _is_ours(name):
+    if not (_is_path(package.partition("[")[0]) or _is_ours(name)):
         yield from lines_about(name, find_installer())
