@@ -20,7 +20,7 @@ from importlib.metadata import entry_points
 from typing import Any, Final
 
 from forms import Outcome, add_options, measure, summary
-from nanocoder import Cancel, Plugins, open_session
+from nanocoder import Cancel, Notice, Plugins, open_session
 from nanocoder_kit_batch.functions import replace_tools
 
 
@@ -57,7 +57,8 @@ def alone(model: str) -> Solver:
             "temperature": 0.0,
             "stream": True,
         }
-        chunks = list(engine.ask(body, None, Cancel()))
+        pieces = engine.ask(body, None, Cancel())
+        chunks = [piece for piece in pieces if not isinstance(piece, Notice)]
         return calls_of(chunks), next((str(c["error"]) for c in chunks if "error" in c), "done")
 
     return solve
