@@ -57,7 +57,7 @@ def test_a_policy_that_is_gone_stops_every_start(place):
         done = place.greet()
         assert done.returncode == 2
         assert "'policy-acme': it was installed at the last start and is gone" in done.stderr
-        assert "nanocoder plugins install policy-acme" in done.stderr
+        assert "nanocoder plugins install nanocoder-policy-acme" in done.stderr
         assert done.stdout == ""
     assert "policy-acme" in place.run("doctor").stdout
 
