@@ -8,7 +8,6 @@ import pytest
 from nanocoder_kit_process.git import find_repository
 from nanocoder_kit_sandbox import unchanged
 from nanocoder_kit_sandbox.kept_objects import PREFIX, KeptObjects
-from nanocoder_kit_sandbox.landlock_rules import SystemRules
 from nanocoder_kit_sandbox.repository import InnerRepository
 from nanocoder_kit_sandbox.survey import objects_of, tracked_secrets
 from nanocoder_kit_sandbox.targets import named_by_settings, targets_of
@@ -72,22 +71,6 @@ def test_links_among_hooks_lead_to_what_is_protected(repository):
     (repository / "aa/real").write_text("x")
     (repository / ".git/hooks/pre-commit").symlink_to("../../aa/real")
     assert targets_of(str(repository), [], [], find_repository(repository)) == ["aa/real"]
-
-
-def test_what_appears_in_a_folder_of_the_system_is_in_the_next_rules(tmp_path):
-    kept = SystemRules()
-    secret = str(tmp_path / "secret")
-    # Above the secret each folder is listed; EMPTY_PLACES are not, and tmp_path is in /tmp.
-    for name in ("first", "second"):
-        (tmp_path / name).mkdir()
-        rules = dict(kept._surroundings(str(tmp_path), frozenset((secret,))))
-        assert str(tmp_path / name) in rules
-    (tmp_path / "secret").mkdir()
-    assert secret not in dict(kept._surroundings(str(tmp_path), frozenset((secret,))))
-    (tmp_path / "first").rmdir()
-    (tmp_path / "first").write_text("a file now")
-    rules = dict(kept._surroundings(str(tmp_path), frozenset((secret,))))
-    assert rules[str(tmp_path / "first")] != rules[str(tmp_path / "second")]
 
 
 def git(root, *words):

@@ -6,7 +6,6 @@ import sys
 ELSEWHERE = """
 import os, sys
 del os.O_PATH, os.getxattr, sys.modules["posix"].O_PATH
-sys.modules["nanocoder_kit_sandbox.kernel"] = None
 import nanocoder_kit_sandbox
 """
 

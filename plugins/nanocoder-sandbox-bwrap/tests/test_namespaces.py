@@ -85,7 +85,7 @@ def test_the_server_of_one_session_is_reached_by_no_other_and_not_from_outside(i
 
 
 def test_commands_run_where_no_namespace_can_be_joined(inside, monkeypatch):  # noqa: F811
-    from nanocoder_kit_sandbox import namespaces
+    from nanocoder_sandbox_bwrap import namespaces
 
     monkeypatch.setattr(namespaces, "_find", lambda _name: "")
     with socket.create_server(("127.0.0.1", 0)) as server:

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 from nanocoder import Access, SessionInfo
-from nanocoder_kit_sandbox import Settings, namespaces
+from nanocoder_kit_sandbox import Settings
 from nanocoder_kit_sandbox.layers import MAX_NAMES
+from nanocoder_sandbox_bwrap import namespaces
 from nanocoder_sandbox_bwrap.bubblewrap import Bubblewrap
 from sandboxed_place import (
     PYTHON,

@@ -4,7 +4,6 @@ import os
 import shlex
 
 import pytest
-from landlock_box import box  # noqa: F401
 from nanocoder import Access
 from nanocoder_kit_sandbox import Settings
 from sandboxed_place import PYTHON, SECRET, inside, repository, snapshot  # noqa: F401

@@ -1,7 +1,7 @@
 """Protected names that programs in Landlock make."""
 
 import pytest
-from nanocoder_kit_sandbox.landlock import Landlocked
+from nanocoder_sandbox_landlock.landlock import Landlocked
 from sandbox_arrivals import *  # noqa: F403
 from sandbox_killed import *  # noqa: F403
 from sandboxed_place import inside, repository  # noqa: F401

@@ -5,7 +5,6 @@ import shlex
 import subprocess
 
 import pytest
-from landlock_box import box  # noqa: F401
 from sandbox_attacks import *  # noqa: F403
 from sandbox_forks import test_what_forks_without_end_ends_with_its_call  # noqa: F401
 from sandbox_of_nobody import NOBODY

@@ -4,7 +4,7 @@ import os
 import shlex
 
 import pytest
-from nanocoder_kit_sandbox.landlock import Landlocked
+from nanocoder_sandbox_landlock.landlock import Landlocked
 from sandboxed_place import PYTHON, inside  # noqa: F401
 
 EVERYDAY = {

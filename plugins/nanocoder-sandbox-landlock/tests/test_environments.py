@@ -1,7 +1,7 @@
 """Virtual environments on PATH that programs in Landlock start."""
 
 import pytest
-from nanocoder_kit_sandbox.landlock import Landlocked
+from nanocoder_sandbox_landlock.landlock import Landlocked
 from sandbox_environments import *  # noqa: F403
 
 pytestmark = pytest.mark.contract("E1")

@@ -6,7 +6,6 @@ import subprocess
 import time
 
 import pytest
-from landlock_box import box  # noqa: F401
 from nanocoder import Access, ToolError
 from sandboxed_place import SYSTEM_PYTHON, inside  # noqa: F401
 

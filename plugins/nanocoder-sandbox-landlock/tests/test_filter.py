@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from nanocoder_kit_sandbox.landlock import Landlocked
+from nanocoder_sandbox_landlock.landlock import Landlocked
 from sandboxed_place import PYTHON, inside  # noqa: F401
 
 pytestmark = pytest.mark.contract("E1")

@@ -7,7 +7,7 @@ import time
 
 import pytest
 from nanocoder_kit_sandbox import Settings
-from nanocoder_kit_sandbox.landlock import Landlocked
+from nanocoder_sandbox_landlock.landlock import Landlocked
 from sandbox_git import (  # noqa: F401
     FORGED,
     PYTHON,

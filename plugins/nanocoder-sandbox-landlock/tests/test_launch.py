@@ -7,7 +7,7 @@ import sys
 import time
 
 import pytest
-from nanocoder_kit_sandbox.landlock import Landlocked
+from nanocoder_sandbox_landlock.landlock import Landlocked
 from running_processes import processes_with
 from sandboxed_place import inside  # noqa: F401
 
@@ -104,7 +104,7 @@ KILLED = """
 import pathlib, subprocess, sys
 from nanocoder import SessionInfo
 from nanocoder_kit_sandbox import Settings
-from nanocoder_kit_sandbox.landlock import Landlocked
+from nanocoder_sandbox_landlock.landlock import Landlocked
 folder = pathlib.Path(sys.argv[1])
 box = Landlocked(SessionInfo("killed", folder), Settings())
 argv = box.wrap(["/bin/sh", "-c", "setsid sleep 87654 & exec /bin/sleep 87654"], ())
@@ -124,7 +124,7 @@ def test_all_ends_with_a_killed_nanocoder(inside, wait_s):  # noqa: F811
 
 WAIT_FOR_THE_LAST = """
 import os, sys, time
-from nanocoder_kit_sandbox import launch
+from nanocoder_sandbox_landlock import launch
 process = os.fork()
 if not process:
     time.sleep(0.3)
@@ -177,7 +177,7 @@ def test_what_starts_a_command_imports_little(inside):  # noqa: F811
     (inside.workspace / "private").rmdir()
     argv = inside.open().wrap(["/bin/true"], ())
     at = argv.index("-c") + 1
-    argv[at] = argv[at].replace(" launch.main()", f" exec({IMPORTED!r}); launch.main()")
+    argv[at] = argv[at].replace("launch.main()", f"exec({IMPORTED!r}); launch.main()")
     modules = inside.start(argv).stdout.split()
     assert "select" in modules
     assert not set(SLOW) & set(modules)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from nanocoder import SessionInfo
 from nanocoder_kit_sandbox import Settings
-from nanocoder_kit_sandbox.landlock import Landlocked
+from nanocoder_sandbox_landlock.landlock import Landlocked
 from sandbox_spawns import PROGRAM, RUNS, quickest, steps_of
 
 

@@ -28,9 +28,10 @@ from nanocoder_kit_sandbox.bubblewrap import (
 )
 from nanocoder_kit_sandbox.hidden import EMPTY_PLACES, KEPT_IN_RUN
 from nanocoder_kit_sandbox.layers import OwnTmp, describe_changes
-from nanocoder_kit_sandbox.leftovers import telling
-from nanocoder_kit_sandbox.namespaces import Namespaces
 from nanocoder_kit_sandbox.settings import UNSET, variables
+
+from nanocoder_sandbox_bwrap.leftovers import telling
+from nanocoder_sandbox_bwrap.namespaces import Namespaces
 
 if TYPE_CHECKING:
     from nanocoder_kit_sandbox.proxy import Proxy

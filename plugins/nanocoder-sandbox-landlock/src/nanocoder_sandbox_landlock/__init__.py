@@ -30,7 +30,8 @@ def nanocoder_resources() -> list[Resource]:
 def in_force(settings: Any) -> str:
     """Return "landlock", with what it lacks; raises ToolError (sandbox_unavailable)."""
     from nanocoder_kit_sandbox import unavailable
-    from nanocoder_kit_sandbox.landlock import in_force, problem
+
+    from nanocoder_sandbox_landlock.landlock import in_force, problem
 
     if settings is not None and settings.hosts and not settings.network:
         raise unavailable("landlock", "it knows no list of hosts; leave `hosts` empty")
@@ -42,6 +43,7 @@ def in_force(settings: Any) -> str:
 def open_sandbox(session: SessionInfo, settings: Any) -> Any:
     """Return the sandbox of one session."""
     from nanocoder_kit_sandbox import Settings
-    from nanocoder_kit_sandbox.landlock import Landlocked
+
+    from nanocoder_sandbox_landlock.landlock import Landlocked
 
     return Landlocked(session, settings or Settings())

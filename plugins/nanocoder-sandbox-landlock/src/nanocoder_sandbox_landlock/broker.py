@@ -14,9 +14,9 @@ import os
 import stat
 import struct
 
-from nanocoder_kit_sandbox import kernel
-from nanocoder_kit_sandbox.caller import HERE, NO_PATH, Caller, GoOn, Place
-from nanocoder_kit_sandbox.paths import ANY, IN_GIT, MIXED, NEW, SHARED, THERE, PathRules
+from nanocoder_sandbox_landlock import kernel
+from nanocoder_sandbox_landlock.caller import HERE, NO_PATH, Caller, GoOn, Place
+from nanocoder_sandbox_landlock.paths import ANY, IN_GIT, MIXED, NEW, SHARED, THERE, PathRules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

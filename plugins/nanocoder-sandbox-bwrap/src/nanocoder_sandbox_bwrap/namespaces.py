@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from nanocoder_kit_process import SYSTEM_PATH, find_program
-
 from nanocoder_kit_sandbox.bubblewrap import NO_NETWORK, program
 from nanocoder_kit_sandbox.layers import changed_files
 from nanocoder_kit_sandbox.limits import SHELL

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from nanocoder import Access, SessionInfo, ToolError
-
-from nanocoder_kit_sandbox import kernel, launch
+from nanocoder_kit_sandbox import git_folder
 from nanocoder_kit_sandbox.hidden import (
     KEPT_IN_RUN,
     hidden_places,
@@ -21,8 +20,15 @@ from nanocoder_kit_sandbox.hidden import (
     readable_in_empty_places,
 )
 from nanocoder_kit_sandbox.inside import Inside
-from nanocoder_kit_sandbox.landlock_filter import asked_calls, landlock_filter
-from nanocoder_kit_sandbox.landlock_rules import (
+from nanocoder_kit_sandbox.limits import limits_of
+from nanocoder_kit_sandbox.sandbox_files import unavailable
+from nanocoder_kit_sandbox.settings import UNSET, Settings, variables
+from nanocoder_kit_sandbox.survey import Surveyed
+
+from nanocoder_sandbox_landlock import kernel
+from nanocoder_sandbox_landlock.filter import asked_calls, landlock_filter
+from nanocoder_sandbox_landlock.paths import NO_TMP, NOT_GIT, READ_ONLY, SHARED_FOLDER
+from nanocoder_sandbox_landlock.rules import (
     DEVICES,
     Protected,
     Rule,
@@ -30,11 +36,6 @@ from nanocoder_kit_sandbox.landlock_rules import (
     mixed_folders,
     rules_of_workspace,
 )
-from nanocoder_kit_sandbox.limits import limits_of
-from nanocoder_kit_sandbox.paths import NO_TMP, NOT_GIT, READ_ONLY, SHARED_FOLDER
-from nanocoder_kit_sandbox.sandbox_files import unavailable
-from nanocoder_kit_sandbox.settings import UNSET, Settings, variables
-from nanocoder_kit_sandbox.survey import Surveyed
 
 OLDEST: Final = 3
 """The version of Landlock from which on a file cannot be emptied without a right to it."""
@@ -44,13 +45,17 @@ FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 NAMED: Final = 5
 """So many files are named that a command could not write."""
 
-_START: Final = (
-    "import sys; package = type(sys)('nanocoder_kit_sandbox');"
-    " package.__path__ = [sys.argv.pop(1)]; sys.modules[package.__name__] = package;"
-    " sys.argv.pop(1);"
-    " from nanocoder_kit_sandbox import launch; launch.main()"
-)
-"""Starts the program `launch` without the rest of this package."""
+_START: Final = """\
+import sys
+for name in ("nanocoder_kit_sandbox", "nanocoder_sandbox_landlock"):
+    sys.modules[name] = package = type(sys)(name)
+    package.__path__ = [sys.argv.pop(1)]
+del sys.argv[1]
+from nanocoder_sandbox_landlock import launch
+launch.main()
+"""
+"""Starts the program `launch` without the rest of both packages, whose folders it is given."""
+_PACKAGES: Final = tuple(str(Path(file).parent) for file in (git_folder.__file__, __file__))
 
 
 @cache
@@ -107,9 +112,8 @@ class Landlocked:
                 problem = f"no space is left for {str(where)!r}, which the sandbox needs"
                 raise ToolError(problem, error_class="disk_full") from error
             raise unavailable("landlock", f"{where}: {error.strerror or error}") from error
-        package = os.path.dirname(launch.__file__)
         # Named so that a start which takes long is seen before it holds the lock.
-        words = (package, str(self._inside.files.lock), str(file))
+        words = (*_PACKAGES, str(self._inside.files.lock), str(file))
         return [self._python, "-I", "-S", "-c", _START, *words, "--", *argv]
 
     def _write(self, described: dict[str, Any]) -> Path:

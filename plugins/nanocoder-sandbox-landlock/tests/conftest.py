@@ -1,9 +1,9 @@
-"""Landlock around a workspace, for its own tests: as ourselves, and as a user without rights."""
+"""Landlock around a workspace: as ourselves, and as a user without rights."""
 
 import os
 
 import pytest
-from nanocoder_kit_sandbox.landlock import Landlocked
+from nanocoder_sandbox_landlock.landlock import Landlocked
 from sandbox_of_nobody import OfNobody
 from sandboxed_place import SYSTEM_PYTHON
 

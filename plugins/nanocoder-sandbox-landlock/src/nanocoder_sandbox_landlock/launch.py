@@ -15,14 +15,14 @@ import posix
 import sys
 from posix import _exit as leave
 
-from nanocoder_kit_sandbox import kernel
+from nanocoder_sandbox_landlock import kernel
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal
     from typing import Any, Final, NoReturn
 
-    from nanocoder_kit_sandbox.broker import Broker
+    from nanocoder_sandbox_landlock.broker import Broker
 else:
     import _signal as signal
 
@@ -152,7 +152,7 @@ class _Beside:
 
     def _made_broker(self, listener: int) -> Broker:
         # Most commands that only read have no use for it, and end sooner than it is imported.
-        from nanocoder_kit_sandbox.broker import Broker
+        from nanocoder_sandbox_landlock.broker import Broker
 
         if self._broker is None:
             self._broker = Broker(self._rules, listener, self._granted, self._notes)

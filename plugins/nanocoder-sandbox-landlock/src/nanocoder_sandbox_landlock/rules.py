@@ -9,10 +9,11 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from nanocoder_kit_sandbox import kernel
 from nanocoder_kit_sandbox.hidden import EMPTY_PLACES
 from nanocoder_kit_sandbox.survey import ancestors
 from nanocoder_kit_sandbox.unchanged import Unchanged, listed
+
+from nanocoder_sandbox_landlock import kernel
 
 Rule = tuple[str, int]
 DEVICES: Final = ("null", "zero", "full", "random", "urandom")

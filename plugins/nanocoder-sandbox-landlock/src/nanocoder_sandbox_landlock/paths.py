@@ -5,9 +5,10 @@ from __future__ import annotations
 import errno
 import os
 
-from nanocoder_kit_sandbox import kernel
-from nanocoder_kit_sandbox.caller import GoOn, Place, facts_of, path_of
 from nanocoder_kit_sandbox.git_folder import UNDER_WAY, GitFolder
+
+from nanocoder_sandbox_landlock import kernel
+from nanocoder_sandbox_landlock.caller import GoOn, Place, facts_of, path_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import os
 import stat
 import struct
 
-from nanocoder_kit_sandbox import kernel
+from nanocoder_sandbox_landlock import kernel
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
