@@ -584,7 +584,7 @@ def test_the_command_that_reads_a_new_plugin_says_so_and_where_a_broken_one_fail
 ):
     nanocoder("tools")
     first = nanocoder("config", "set", "mode", "ask", env=denying)
-    assert "new or changed plugins: policy-nothing\n" in first.stderr
+    assert "new or changed plugins (1): policy-nothing\n" in first.stderr
     assert "new or changed" not in nanocoder("tools", env=denying).stderr
 
     (tmp_path / "site/policy_nothing.py").write_text("import json\n\nundefined_name\n")
@@ -603,7 +603,7 @@ def test_many_new_plugins_are_one_short_line(nanocoder, denying, tmp_path):
         f"[nanocoder]\n{names}\n"
     )
     (line,) = nanocoder("tools", env=denying).stderr.splitlines()
-    assert line.startswith("nanocoder: new or changed plugins: hooks-number-0, ")
+    assert line.startswith("nanocoder: new or changed plugins (40): hooks-number-0, ")
     assert line.endswith("…")
     assert len(line) < 100
 

@@ -88,6 +88,14 @@ def test_what_is_named_comes_first_and_lines_are_indented_and_wrapped():
     ]
 
 
+def test_a_package_with_several_plugins_names_them(tmp_path):
+    for names, shown in ((("a", "b"), ["  plugins: a, b"]), (("a",), [])):
+        package = Package("nanocoder-acme", "1", names, (tmp_path,), ())
+        screen = Screen()
+        assert is_agreed([Proposal(package, None)], Namespace(yes=True), screen) == 0
+        assert [line for line in screen.lines if line.startswith("  plugins:")] == shown
+
+
 def test_the_tokens_of_each_tool_are_shown_and_those_of_several_together(tmp_path):
     def lines(*names):
         (tmp_path / "acme.py").write_text("".join(TOOL.format(name=name) for name in names))

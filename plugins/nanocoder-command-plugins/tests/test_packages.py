@@ -85,6 +85,17 @@ def test_a_removal_with_yes_does_not_ask(nanocoder):
     assert "no plugin 'xyz' is installed" in done.stderr
 
 
+def test_the_name_of_a_package_stands_for_its_plugins(nanocoder):
+    listed = nanocoder("plugins", "list", "nanocoder-command-plugins").stdout
+    for plugin in ("command-author", "command-completion", "command-quarantine", "command-setup"):
+        assert f"{plugin} " in listed
+    done = nanocoder("plugins", "check", "nanocoder-command-plugins")
+    assert done.returncode == 2
+    assert (
+        "nanocoder-command-plugins has several plugins; name one: command-author, " in done.stderr
+    )
+
+
 def test_a_missing_network_is_called_that(nanocoder):
     index = "http://127.0.0.1:9/simple"  # nobody listens there
     variables = {"UV_DEFAULT_INDEX": index, "PIP_INDEX_URL": index, "PIP_RETRIES": "0"}

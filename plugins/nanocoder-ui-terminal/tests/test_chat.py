@@ -103,6 +103,8 @@ def test_in_a_narrow_window_help_is_whole_below_each_command(columns, start):
 
 def test_tools_mode_and_model_can_be_seen_and_changed(chat):
     talk = chat(HI).type("/tools").see("read_file").see("tool-read")
+    talk.type("/tools read_fil").see("there is no tool 'read_fil'; did you mean 'read_file'?")
+    talk.type("/tools read_file").see("read_file (safe, tool-read)")
     talk.type("/mode plan").see("mode: plan").see("plan · ")
     talk.type("/mode wrong").see("there is no mode 'wrong'; the modes are plan, ask, edits, auto")
     talk.type("/mode edit").see("did you mean 'edits'?")

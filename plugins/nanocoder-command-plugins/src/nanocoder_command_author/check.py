@@ -33,6 +33,11 @@ def _missing(name: str) -> str:
             f" `nanocoder plugins test {folder_argument}` checks it where it is,"
             f" `nanocoder plugins install {shlex.quote(f'./{folder}')}` installs it"
         )
+    plugins = [
+        plugin for each in packages_in() for plugin in each.plugins if each.distribution == name
+    ]
+    if plugins:
+        return f"{name} has several plugins; name one: {', '.join(sorted(plugins))}"
     return f"there is no plugin {name!r}; see `nanocoder plugins list`"
 
 

@@ -169,6 +169,8 @@ def lines_of(proposal: Proposal) -> Iterator[str]:
         return
     yield name if now is None else f"{name} (now {now.version})"
     more = proposal.capabilities.beyond(capabilities_of(now)) if now is not None else ()
+    if len(package.plugins) > 1:
+        yield f"  plugins: {', '.join(package.plugins)}"
     for capability in sorted(proposal.capabilities.names):
         yield f"  {'also ' if capability in more else ''}may {sentence_of(capability)}"
     if not package.plugins:

@@ -72,7 +72,9 @@ def _parameters(schema: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, s
 def plugins(arguments: Namespace, host: Host) -> int:
     """Show the plugins that are named, in full."""
     rows = {row["name"]: row for row in arguments.rows}
-    names = sorted({name.removeprefix(PREFIX) for name in arguments.names})
+    packages = {row["package"] for row in arguments.rows} & {*arguments.names}
+    named = {row["name"] for row in arguments.rows if row["package"] in packages}
+    names = sorted(named | {name.removeprefix(PREFIX) for name in {*arguments.names} - packages})
     for name in names:
         if name not in rows:
             why = host.plugins.set_aside.get(name)

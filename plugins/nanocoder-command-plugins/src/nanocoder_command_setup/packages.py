@@ -45,8 +45,8 @@ BROKEN: Final = (
 )
 LARGE_BYTES: Final = 100_000_000
 LEFT_BEHIND: Final = (
-    "{folder} has {size} GB that plugins have downloaded or computed; what is needed is made again,"
-    " so you may delete it: rm -r {folder}"
+    "{folder} has {size} GB that plugins have downloaded or computed ({parts}); a plugin that needs"
+    " it downloads it again, so you may delete it: rm -r {folder}"
 )
 SURE: Final = 0.75
 """Least similarity of a name, behind its kind, that is refused as a slip of a known one."""
@@ -220,7 +220,8 @@ def remove(arguments: Namespace, host: Host) -> int:
     folder = cache_dir()
     size = sum(path.lstat().st_size for path in folder.rglob("*"))
     if size >= LARGE_BYTES:
-        host.say(LEFT_BEHIND.format(size=f"{size / 1e9:.1f}", folder=folder))
+        parts = ", ".join(sorted(path.name for path in folder.iterdir()))
+        host.say(LEFT_BEHIND.format(size=f"{size / 1e9:.1f}", folder=folder, parts=parts))
     return 0
 
 

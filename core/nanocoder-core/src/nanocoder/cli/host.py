@@ -81,7 +81,8 @@ class Host:
         if gone := plugins.gone.keys() - plugins.set_aside.keys():
             self.say(f"plugins that are gone since the last start: {', '.join(sorted(gone))}")
         if plugins.fresh:
-            self.say(f"new or changed plugins: {one_line(', '.join(plugins.fresh), 60)}")
+            names = one_line(", ".join(plugins.fresh), 50)
+            self.say(f"new or changed plugins ({len(plugins.fresh)}): {names}")
         if self._set is not None:
             _restrict(plugins, self._set)
         return plugins

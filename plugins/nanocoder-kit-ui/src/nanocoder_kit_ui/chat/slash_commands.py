@@ -126,10 +126,16 @@ def _help(conversation: "Conversation", _argument: str) -> None:
     conversation.display.show_table([*rows, ("", ""), *conversation.display.keys])
 
 
-def _tools(conversation: "Conversation", _argument: str) -> None:
+def _tools(conversation: "Conversation", argument: str) -> None:
+    tools = conversation.session.tools
+    if argument:
+        if (tool := tools.get(argument)) is None:
+            raise UsageError(f"there is no tool {argument!r}{did_you_mean(argument, tools)}")
+        conversation.display.say(f"{tool.name} ({tool.risk}, {tool.plugin})\n{tool.description}")
+        return
     rows = [
         (tool.name, str(tool.risk), tool.plugin, tool.description.partition("\n")[0])
-        for tool in conversation.session.tools.values()
+        for tool in tools.values()
     ]
     conversation.display.show_table(rows)
 
@@ -264,7 +270,7 @@ COMMANDS: Final[Mapping[str, SlashCommand]] = {
     "model": SlashCommand("[P/M]", "show or change the model", _model),
     "mode": SlashCommand("[MODE]", "show or change what runs without asking", _mode),
     "go": SlashCommand("[MODE]", "leave plan mode and carry out the plan", _go),
-    "tools": SlashCommand("", "the tools, their risks and owners", _tools),
+    "tools": SlashCommand("[NAME]", "the tools, their risks and owners", _tools),
     "cost": SlashCommand("", "tokens and money so far", show_cost),
     "context": SlashCommand("", "what fills the model's window", show_context),
     "compact": SlashCommand("[WORDS]", "shorten it, keeping WORDS; preview, restore", compact),
