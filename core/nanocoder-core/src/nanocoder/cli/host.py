@@ -80,9 +80,8 @@ class Host:
         clean_errors_by(partial(_redact, plugins))
         if gone := plugins.gone.keys() - plugins.set_aside.keys():
             self.say(f"plugins that are gone since the last start: {', '.join(sorted(gone))}")
-        if plugins.fresh:
-            names = one_line(", ".join(plugins.fresh), 50)
-            self.say(f"new or changed plugins ({len(plugins.fresh)}): {names}")
+        if fresh := plugins.fresh:
+            self.say(f"new or changed plugins ({len(fresh)}): {one_line(', '.join(fresh), 50)}")
         if self._set is not None:
             _restrict(plugins, self._set)
         return plugins
