@@ -5,15 +5,15 @@ from typing import Any
 
 from nanocoder import Effect, SessionInfo, Tool, ToolCall, Understood, hookimpl
 
+from nanocoder_call_meaning.copies import in_the_copy
+from nanocoder_call_meaning.meaning import find_tool, read_arguments
+
 
 @hookimpl
 def nanocoder_understand(
     call: ToolCall, tools: Mapping[str, Tool[..., Any]], session: SessionInfo
 ) -> Understood | None:
     """Return the call repaired for its tool, if it has only one possible meaning."""
-    from nanocoder_call_meaning.copies import in_the_copy
-    from nanocoder_call_meaning.meaning import find_tool, read_arguments
-
     name = call.name if call.name in tools else find_tool(call.name, tools)
     if not name:
         return None

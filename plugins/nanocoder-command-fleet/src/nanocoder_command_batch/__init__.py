@@ -1,9 +1,10 @@
 """The command `batch`: run the tasks of a file, each in its own workspace, and store results."""
 
-from argparse import Namespace
 from typing import Final
 
 from nanocoder import Argument, Command, Host, hookimpl
+
+from nanocoder_command_batch.command import run
 
 TEXT: Final = "run the checks in the file, which are commands, and its modes without a question"
 
@@ -41,10 +42,4 @@ def nanocoder_commands() -> list[Command[Host]]:
         Argument("--set", "the plugin set of tasks without one", metavar="NAME", default=""),
         Argument("--cwd", "the directory of tasks without one", metavar="DIR"),
     )
-    return [Command("batch", "work on many tasks from a file", _run, arguments, outside_calls=True)]
-
-
-def _run(arguments: Namespace, host: Host) -> int:
-    from nanocoder_command_batch.command import run  # a start only lists the command
-
-    return run(arguments, host)
+    return [Command("batch", "work on many tasks from a file", run, arguments, outside_calls=True)]

@@ -1,9 +1,10 @@
 """The command `eval`: let a suite of tasks decide how good a model, a set or a prompt is."""
 
-from argparse import Namespace
 from typing import Final
 
 from nanocoder import Argument, Command, Host, hookimpl
+
+from nanocoder_command_eval.command import run
 
 TEXT: Final = "run the checks in a folder, which are programs, without a question"
 
@@ -39,10 +40,4 @@ def nanocoder_commands() -> list[Command[Host]]:
         Argument("--cwd", "the directory (default: this one)", metavar="DIR"),
         Argument("--output", "output format", default="text", choices=("text", "json")),
     )
-    return [Command("eval", "measure how many tasks of a suite are solved", _run, arguments, True)]
-
-
-def _run(arguments: Namespace, host: Host) -> int:
-    from nanocoder_command_eval.command import run  # a start only lists the command
-
-    return run(arguments, host)
+    return [Command("eval", "measure how many tasks of a suite are solved", run, arguments, True)]

@@ -1,6 +1,7 @@
 """`nanocoder policy test FILE`: compare the verdicts on calls with those that a file expects."""
 
 import json
+import tomllib
 from argparse import Namespace
 from collections.abc import Mapping
 from pathlib import Path
@@ -79,7 +80,6 @@ def _parsed(path: Path) -> Any:
         raise UsageError(f"{path} is not UTF-8") from None
     if path.suffix in {".yaml", ".yml"}:
         return _parse_yaml(path, text)
-    import tomllib
 
     try:
         return tomllib.loads(text)

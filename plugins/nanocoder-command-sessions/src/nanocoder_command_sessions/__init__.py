@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Final
 
 from nanocoder import Argument, Command, Host, UsageError, hookimpl
+from nanocoder_kit_sessions import remove_old, session_store
 
 OUTPUT: Final = Argument("--output", "output format", default="text", choices=("text", "json"))
 DIRECTORY: Final = Argument("--cwd", "the directory (default: this one)", metavar="DIR")
@@ -314,8 +315,6 @@ def _lazy(module: str, function: str) -> Callable[[Namespace, Host], int]:
 
 
 def _run(module: str, function: str, arguments: Namespace, host: Host) -> int:
-    from nanocoder_kit_sessions import remove_old, session_store  # a start only lists the commands
-
     with suppress(UsageError):  # of a store of another kind, which some of the commands can use
         if not getattr(arguments, "old", False):
             remove_old(session_store(host), host.config.core.keep_sessions_days, host.say)

@@ -24,6 +24,7 @@ from nanocoder_kit_sessions.file_history import History, Piece
 from nanocoder_kit_sessions.journal import RecordJournal
 from nanocoder_kit_sessions.records import Record
 from nanocoder_kit_sessions.snapshots import GitStore
+from nanocoder_kit_sessions.snapshots.look_log import finish_interrupted
 from nanocoder_kit_sessions.store import SessionStore, session_store
 from nanocoder_kit_sessions.undo_plan import plan_undo
 from nanocoder_kit_sessions.undo_steps import CHANGED, GIT, NOTHING_CHANGED, UndoPlan, carry_out
@@ -150,7 +151,6 @@ def see_interrupted(records: Sequence[Record], folder: Path | None) -> None:
     store = GitStore.of_session(folder, root) if folder and root.is_absolute() else None
     if store is None or not store.folder.is_dir():
         return
-    from nanocoder_kit_sessions.snapshots.look_log import finish_interrupted  # few are killed
 
     with suppress(OSError, NanocoderError), Workspace(root) as workspace:
         finish_interrupted(store.folder, workspace)

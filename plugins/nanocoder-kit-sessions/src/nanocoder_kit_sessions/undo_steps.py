@@ -5,6 +5,7 @@ A step that fails is reported, and does not stop the others.
 
 import os
 from collections.abc import Collection, Iterator, Sequence
+from difflib import unified_diff
 from typing import Final, Literal
 
 from attrs import define, field, frozen
@@ -218,8 +219,6 @@ def _remove_if_empty(workspace: Workspace, path: str) -> None:
 
 
 def _diff(path: str, old: bytes | None, new: bytes | None) -> Iterator[str]:
-    from difflib import unified_diff  # undo is rare
-
     try:
         before, after = ((data or b"").decode().splitlines() for data in (old, new))
     except UnicodeDecodeError:

@@ -7,7 +7,9 @@ from typing import Any
 from attrs import field
 from nanocoder import value
 
+from nanocoder_mcp.project_file import review_of
 from nanocoder_mcp.server import server_of
+from nanocoder_mcp.states import checks_of
 
 
 @value
@@ -51,12 +53,8 @@ class Settings:
 
         Returns None if there is no such file, or if it was accepted as it is.
         """
-        from nanocoder_mcp.project_file import review_of
-
         return review_of(folder)
 
     def checks(self, trusted_folder: Path | None) -> Iterator[tuple[str, str, str]]:
         """Yield a row of `nanocoder doctor` for each server: its name, its status and why."""
-        from nanocoder_mcp.states import checks_of
-
         return checks_of(self, trusted_folder)

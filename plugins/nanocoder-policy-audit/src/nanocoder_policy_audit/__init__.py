@@ -22,6 +22,8 @@ from nanocoder import (
     hookimpl,
 )
 
+from nanocoder_policy_audit.log import LogError
+from nanocoder_policy_audit.records import RECORDS
 from nanocoder_policy_audit.settings import Settings
 
 if TYPE_CHECKING:
@@ -49,8 +51,6 @@ def nanocoder_before_execute(
     resource: Callable[[str], Any],
 ) -> Verdict | None:
     """Write the call down before it can run; deny it where that fails and the log is required."""
-    from nanocoder_policy_audit.log import LogError
-
     if session.is_trial:  # as for `policy explain`: the tool was not called
         return None
     is_model = session.model and not (call.typed or call.edited)
@@ -86,9 +86,6 @@ def nanocoder_before_execute(
 )
 def nanocoder_event(event: Event, session: SessionInfo, resource: Callable[[str], Any]) -> None:
     """Log the outcome of a call, and the begin and end of a session; raises PluginError."""
-    from nanocoder_policy_audit.log import LogError
-    from nanocoder_policy_audit.records import RECORDS
-
     record = RECORDS[event.kind](event.data)
     record = {"event": record.pop("event"), **_session_ids(session, event.call_id), **record}
     if record["event"] == "answered":

@@ -1,13 +1,12 @@
 """The settings, and the log that they name."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from attrs import field, frozen, validators
 from nanocoder import state_dir
 
-if TYPE_CHECKING:
-    from nanocoder_policy_audit.log import AuditLog
+from nanocoder_policy_audit.log import AuditLog, default_folder
 
 MEGABYTE: Final = 1_000_000
 
@@ -39,9 +38,7 @@ class Settings:
         },
     )
 
-    def open_log(self) -> "AuditLog":
+    def open_log(self) -> AuditLog:
         """Return the log; raises ConfigError without a home directory."""
-        from nanocoder_policy_audit.log import AuditLog, default_folder  # commands list it first
-
         folder = Path(self.folder).expanduser() if self.folder else default_folder(state_dir())
         return AuditLog(folder, self.max_mb * MEGABYTE)

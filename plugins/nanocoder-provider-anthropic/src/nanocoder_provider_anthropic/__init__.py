@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from nanocoder import ProviderSpec, hookimpl
 
+from nanocoder_provider_anthropic.messages import AnthropicProvider
 from nanocoder_provider_anthropic.settings import Settings
 
 if TYPE_CHECKING:
@@ -44,8 +45,6 @@ def has_key_command(settings: Settings | None) -> bool:
 
 def open_provider(model: str, settings: Settings | None) -> "Provider":
     """Open *model*; raises ProviderError without a key, ConfigError for a bad address."""
-    from nanocoder_provider_anthropic.messages import AnthropicProvider  # imports the HTTP kit
-
     settings = settings or Settings()
     base_url = settings.base_url or os.environ.get("ANTHROPIC_BASE_URL", "")
     return AnthropicProvider(model, settings, base_url)

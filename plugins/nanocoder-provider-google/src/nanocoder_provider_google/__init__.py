@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from nanocoder import ProviderSpec, hookimpl
 
+from nanocoder_provider_google.provider import GoogleProvider
 from nanocoder_provider_google.settings import KEY_VARIABLES, Settings
 
 if TYPE_CHECKING:
@@ -44,8 +45,6 @@ def has_key_command(settings: Settings | None) -> bool:
 
 def open_provider(model: str, settings: Settings | None) -> "Provider":
     """Open *model*; raises ProviderError without a key, ConfigError for a bad address."""
-    from nanocoder_provider_google.provider import GoogleProvider  # imports the HTTP kit
-
     settings = settings or Settings()
     base_url = settings.base_url or os.environ.get("GEMINI_BASE_URL", "")
     return GoogleProvider(model, settings, base_url)

@@ -13,6 +13,7 @@ from nanocoder import Cancel, Cancelled, Notice
 
 from nanocoder_provider_local.assembly import Progress, models_folder
 from nanocoder_provider_local.fetching import fetch_library
+from nanocoder_provider_local.loaded import LibraryMissing, LoadedModel
 from nanocoder_provider_local.progress import Report, tell_loading
 from nanocoder_provider_local.settings import Settings
 
@@ -118,9 +119,6 @@ class Engine:
             return self._model
         path = self._find(partial(self._report_progress, request))
         tell_loading()
-        # Only a session with this provider needs a process for it.
-        from nanocoder_provider_local.loaded import LibraryMissing
-
         atexit.register(self.close)
         try:
             return self._start(path, request)
@@ -130,8 +128,6 @@ class Engine:
             return self._start(path, request)
 
     def _start(self, path: Path, request: "_Ask") -> "LoadedModel":
-        from nanocoder_provider_local.loaded import LoadedModel  # as above
-
         self._close_model()
         model = self._model = LoadedModel(path, self._settings)
         request.loading(model)

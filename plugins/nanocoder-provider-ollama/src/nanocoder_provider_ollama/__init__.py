@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from nanocoder import ProviderError, ProviderSpec, hookimpl
 from nanocoder_kit_llm.http import is_listening
 
+from nanocoder_provider_ollama.provider import OllamaProvider, only_model
 from nanocoder_provider_ollama.settings import Settings, address
 
 if TYPE_CHECKING:
@@ -46,7 +47,6 @@ def served_model(settings: Settings | None) -> str:
     is_named = bool(settings.base_url or os.environ.get("OLLAMA_HOST"))
     if not is_named and not is_listening(address(settings)):
         return ""
-    from nanocoder_provider_ollama.provider import only_model  # imports the HTTP kit
 
     try:
         return only_model(settings)
@@ -58,6 +58,4 @@ def served_model(settings: Settings | None) -> str:
 
 def open_provider(model: str, settings: Settings | None) -> "Provider":
     """Open *model*; the server is asked with the first request. Raises ConfigError (address)."""
-    from nanocoder_provider_ollama.provider import OllamaProvider  # imports the HTTP kit
-
     return OllamaProvider(model, settings or Settings())

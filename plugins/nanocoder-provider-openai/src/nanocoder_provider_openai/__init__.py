@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from nanocoder import ProviderError, ProviderSpec, hookimpl
 from nanocoder_kit_llm.http import is_listening
 
+from nanocoder_provider_openai.provider import OpenAIProvider
 from nanocoder_provider_openai.settings import Settings
 from nanocoder_provider_openai.vendors import OPENAI, OTHERS, SERVERS, Vendor
 
@@ -66,8 +67,6 @@ def served_model(vendor: Vendor, settings: Settings | None) -> str:
 
 def open_provider(model: str, settings: Settings | None, *, vendor: Vendor = OPENAI) -> "Provider":
     """Open *model*; raises ProviderError (no key for a vendor), ConfigError (address)."""
-    from nanocoder_provider_openai.provider import OpenAIProvider  # imports the HTTP kit
-
     return OpenAIProvider(model, settings or Settings(), vendor)
 
 

@@ -8,6 +8,8 @@ from typing import Final
 
 from nanocoder import Argument, Command, Host, Provider, ProviderSpec, hookimpl
 
+from nanocoder_provider_replay.provider import open_replay
+from nanocoder_provider_replay.replaying import replay_file, replay_tools
 from nanocoder_provider_replay.settings import Settings
 
 __all__ = ["Settings", "replay", "replay_with_tools"]
@@ -95,8 +97,6 @@ def nanocoder_commands() -> list[Command[Host]]:
 
 
 def _open(model: str, settings: Settings | None) -> Provider:
-    from nanocoder_provider_replay.provider import open_replay  # few sessions replay
-
     return open_replay(model, settings or Settings())
 
 
@@ -112,8 +112,6 @@ def replay(
     tools, the answers of people, ids and times are the recorded ones. *environment* replaces the
     process's own variables. Raises: UsageError, ConfigError, ProviderError.
     """
-    from nanocoder_provider_replay.replaying import replay_file  # few sessions are replayed
-
     return replay_file(path, cwd, environment)
 
 
@@ -128,8 +126,6 @@ def replay_with_tools(
     Only the model's replies and the answers of people are the recorded ones. Returns the first
     divergence, or "". Raises: UsageError, ConfigError, ProviderError.
     """
-    from nanocoder_provider_replay.replaying import replay_tools  # few sessions are replayed
-
     return replay_tools(path, cwd, environment)
 
 

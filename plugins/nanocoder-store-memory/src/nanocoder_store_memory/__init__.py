@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 
 from nanocoder import Sessions, Store, hookimpl
 
+from nanocoder_store_memory.sessions import MemorySessions
+
 
 @hookimpl
 def nanocoder_stores() -> list[Store]:
@@ -14,6 +16,4 @@ def nanocoder_stores() -> list[Store]:
 def _open(
     _environment: Mapping[str, str], _settings: object, warn: Callable[[str], None]
 ) -> Sessions:
-    from nanocoder_store_memory.sessions import MemorySessions  # few sessions are ephemeral
-
     return MemorySessions(warn=warn)

@@ -6,6 +6,9 @@ from typing import Any
 from attrs import field, frozen, validators
 from nanocoder import Event, PluginError, Resource, SessionInfo, hookimpl
 
+from nanocoder_telemetry_log.log_file import LogFile
+from nanocoder_telemetry_log.records import record_of
+
 LEVELS = ("debug", "info", "warning", "error")
 UNUSED = frozenset({"text", "thinking", "call.progress", "message"})
 """Kinds of events that come often and have nothing to log but text."""
@@ -69,7 +72,6 @@ def nanocoder_event(
     """Write the event as a line, if it is important enough; raises PluginError."""
     if event.kind in UNUSED:
         return
-    from nanocoder_telemetry_log.records import record_of
 
     log = resource("log")
     record = record_of(event, session, log.tools, has_texts=settings.texts)
@@ -82,8 +84,6 @@ def nanocoder_event(
 
 
 def _open(_session: SessionInfo, settings: Settings) -> Any:
-    from nanocoder_telemetry_log.log_file import LogFile
-
     return LogFile(settings.file, settings.max_bytes, settings.keep)
 
 

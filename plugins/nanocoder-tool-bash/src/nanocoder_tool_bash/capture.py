@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from contextlib import suppress
+from tempfile import TemporaryFile
 from typing import IO, Final
 
 from attrs import frozen
@@ -141,9 +142,6 @@ class Capture:
             self._save(chunk[: FILE_BYTES - before])
 
     def _spill(self) -> None:
-        # tempfile imports random and shutil; most commands print little.
-        from tempfile import TemporaryFile
-
         self._tail[:] = self._head[-ENDS_BYTES:]
         with suppress(OSError):  # the disk is full: head and tail are still useful
             self._file = TemporaryFile(buffering=0)  # noqa: SIM115 - lives as long as the capture

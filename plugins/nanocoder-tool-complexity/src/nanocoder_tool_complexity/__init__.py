@@ -5,6 +5,9 @@ from typing import Annotated, Any
 from attrs import frozen
 from nanocoder import Effect, Tool, ToolContext, ToolResult, hookimpl, tool
 
+from nanocoder_tool_complexity.answer import answer
+from nanocoder_tool_complexity.measure import measure
+
 DEFAULT_EXTENSIONS = (".go", ".py")
 
 
@@ -32,9 +35,6 @@ def code_complexity(
     extensions: Annotated[tuple[str, ...], "Else .go and .py."] = (),
 ) -> ToolResult:
     """Measure code; find the hardest functions."""
-    from nanocoder_tool_complexity.answer import answer
-    from nanocoder_tool_complexity.measure import measure
-
     settings: Settings = ctx.settings or Settings()
     measures = measure(
         ctx.workspace,

@@ -13,6 +13,11 @@ from nanocoder import (
     tool,
 )
 
+from nanocoder_tool_compose.patterns import expand
+from nanocoder_tool_compose.preview import preview_edit, preview_refactor
+from nanocoder_tool_compose.refactor import Refactor, refactor
+from nanocoder_tool_compose.steps import Steps
+
 
 @tool(
     risk="dangerous",
@@ -30,8 +35,6 @@ def atomic_edit(
     new_string: Annotated[str, "Replacement."],
 ) -> ToolResult:
     """Read a file and replace text in it."""
-    from nanocoder_tool_compose.steps import Steps
-
     steps = Steps(ctx)
     # The session then knows the file, as after a read by the model itself.
     steps.run("read_file", path=file_path)
@@ -67,9 +70,6 @@ def atomic_refactor(
     check: Annotated[str, "Command."],
 ) -> ToolResult:
     """Replace or rename a symbol in many files; undone if the check fails."""
-    from nanocoder_tool_compose.patterns import expand
-    from nanocoder_tool_compose.refactor import Refactor, refactor
-
     return refactor(ctx, expand(ctx.workspace, Refactor(files, old, new, check)))
 
 
@@ -84,7 +84,6 @@ def nanocoder_render(call: ToolCall, result: ToolResult | None, session: Session
     """Show the steps, and one diff of all that would change."""
     if result is not None or call.name not in {atomic_edit.name, atomic_refactor.name}:
         return None
-    from nanocoder_tool_compose.preview import preview_edit, preview_refactor
 
     if call.name == atomic_edit.name:
         return preview_edit(session, atomic_edit.signature.check(call.arguments))

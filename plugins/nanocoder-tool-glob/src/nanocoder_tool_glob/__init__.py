@@ -14,6 +14,7 @@ from nanocoder import (
 )
 from nanocoder_kit_files.glob.left_out import left_out_metadata, left_out_note
 
+from nanocoder_tool_glob.search import find
 from nanocoder_tool_glob.settings import Settings
 
 if TYPE_CHECKING:
@@ -40,8 +41,6 @@ def glob(
     Left out are files that git ignores and directories like node_modules. For what is in files use
     grep.
     """
-    from nanocoder_tool_glob.search import find
-
     settings: Settings = ctx.settings or Settings()
     if not pattern:
         raise ToolError("the pattern is empty; **/* is every file", error_class="invalid_arguments")

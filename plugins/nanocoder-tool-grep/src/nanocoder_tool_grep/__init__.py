@@ -15,7 +15,10 @@ from nanocoder import (
 )
 from nanocoder_kit_files.glob import SKIPPED
 
+from nanocoder_tool_grep.answer import answer
+from nanocoder_tool_grep.finding import Page, find
 from nanocoder_tool_grep.query import COUNTED, MAX_CONTEXT, Output, Query, check
+from nanocoder_tool_grep.spellings import breaks_lines
 
 TYPE = r"^[A-Za-z0-9.+#_-]{0,30}$"
 
@@ -60,10 +63,6 @@ def grep(  # noqa: PLR0913 - one argument for each thing that can be asked
     are files that git ignores, directories like node_modules and binary files. For names of files
     use glob.
     """
-    from nanocoder_tool_grep.answer import answer
-    from nanocoder_tool_grep.finding import Page, find
-    from nanocoder_tool_grep.spellings import breaks_lines
-
     check(pattern, glob, type)
     settings: Settings = ctx.settings or Settings()
     where = ctx.workspace.resolve(path)

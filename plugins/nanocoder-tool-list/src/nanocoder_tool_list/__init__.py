@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from attrs import frozen
 from nanocoder import Effect, Entry, Param, Tool, ToolContext, ToolResult, hookimpl, tool
 from nanocoder_kit_files.glob import SKIPPED
+from nanocoder_kit_files.glob.git_ignore import walk
 from nanocoder_kit_files.glob.left_out import LeftOut, left_out_metadata, left_out_note
 
 MAX_DEPTH = 20
@@ -38,8 +39,6 @@ def list_files(
 
     To find files by name use glob.
     """
-    from nanocoder_kit_files.glob.git_ignore import walk  # a start walks nowhere
-
     settings: Settings = ctx.settings or Settings()
     top = ctx.workspace.resolve(path)
     entries: list[Entry] = []

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from attrs import frozen
 from nanocoder import ToolError, Workspace, for_terminal
+from nanocoder_kit_files.glob.git_ignore import walk
 from nanocoder_kit_files.text import read_text_file
 
 from nanocoder_tool_skill.document import Document, parse_document
@@ -57,8 +58,6 @@ class Skill:
 
     def files(self, workspace: Workspace) -> list[str]:
         """Return the names of its other files, relative to its folder."""
-        from nanocoder_kit_files.glob.git_ignore import walk  # few sessions list a skill
-
         names = []
         with self._open(workspace) as place:
             for entry in walk(place, self.base, details=False, depth=3):

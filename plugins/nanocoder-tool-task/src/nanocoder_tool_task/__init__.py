@@ -20,6 +20,8 @@ from nanocoder import (
     tool,
 )
 
+from nanocoder_tool_task.command import run
+from nanocoder_tool_task.operations import list_agents, read_result, run_tasks, start_tasks
 from nanocoder_tool_task.profiles import Profile
 from nanocoder_tool_task.sub_agents import MAX_AGENTS, Assignment, SubAgents
 
@@ -91,8 +93,6 @@ def task(
     Good for a search through many files, or for independent parts. It sees nothing of this
     conversation.
     """
-    from nanocoder_tool_task.operations import run_tasks, start_tasks
-
     assignments = [Assignment(description, prompt), *also]
     if background:
         return start_tasks(ctx, assignments, name, isolated=isolation != "none")
@@ -116,8 +116,6 @@ def task_result(
     merge: Annotated[bool, "Merge its patch."] = False,
 ) -> ToolResult:
     """Read a sub-agent's answer or merge its patch."""
-    from nanocoder_tool_task.operations import list_agents, read_result
-
     if not id:
         if cancel or merge:
             raise ToolError("say which sub-agent, by its id", error_class="invalid_arguments")
@@ -146,8 +144,6 @@ def nanocoder_commands() -> list[Command[Host]]:
 
 
 def _agents(arguments: Namespace, host: Host) -> int:
-    from nanocoder_tool_task.command import run
-
     return run(arguments, host, host.plugins.settings("tool-task"))
 
 

@@ -7,6 +7,7 @@ from nanocoder import NanocoderError, ToolContext, ToolError, ToolResult
 
 from nanocoder_tool_task.agent import Agent, Job, Outcome, failure_outcome
 from nanocoder_tool_task.merging import bring_back
+from nanocoder_tool_task.profile_files import profile_files
 from nanocoder_tool_task.profiles import BUILT_IN, Profile, find_profile
 from nanocoder_tool_task.sub_agents import (
     MAX_AGENTS,
@@ -129,7 +130,6 @@ def _find_profile(ctx: ToolContext, name: str) -> Profile:
     own = ctx.settings.profiles
     if name in own or name in BUILT_IN or ctx.session is None:
         return find_profile(name, own)
-    from nanocoder_tool_task.profile_files import profile_files  # few sub-agents have a file
 
     files = profile_files(ctx.session, with_project=ctx.settings.project_profiles)
     for file in files:

@@ -19,6 +19,7 @@ from nanocoder import (
     escape_path,
     unescape_path,
 )
+from nanocoder_kit_files.glob.git_ignore import walk
 from nanocoder_kit_process.git import find_top, git
 
 from nanocoder_tool_task import places
@@ -152,8 +153,6 @@ def _stamp_of(status: os.stat_result) -> tuple[int, ...]:
 
 def _list_files(workspace: Workspace) -> Iterator[str]:
     """Yield the readable files and links that git does not ignore."""
-    from nanocoder_kit_files.glob.git_ignore import walk  # few tasks get a copy
-
     for entry in walk(workspace, details=False):
         if entry.kind in {"file", "link"}:
             yield entry.path

@@ -20,7 +20,10 @@ from nanocoder import (
 from nanocoder_kit_files.diff import Diff, clip_lines
 from nanocoder_kit_files.text import OBJECTIONS, Objections, TextChange, check_change
 
+from nanocoder_tool_write.docstring_quotes import repair_quotes
 from nanocoder_tool_write.loss import find_lost_definitions, refuse_loss, refuse_unread
+from nanocoder_tool_write.merge import merge_definitions
+from nanocoder_tool_write.missing_imports import missing_imports, with_imports
 from nanocoder_tool_write.plan import Plan, plan_write
 
 if TYPE_CHECKING:
@@ -171,8 +174,6 @@ def _helped(
     is_small = session is not None and session.model and session.profile == "small"
     if not is_small or not path.endswith(".py"):
         return content, ""
-    from nanocoder_tool_write.docstring_quotes import repair_quotes
-    from nanocoder_tool_write.missing_imports import missing_imports, with_imports
 
     notes = []
     if (repaired := repair_quotes(content)) != content:
@@ -192,7 +193,6 @@ def _merge(workspace: Workspace, path: str, content: str) -> "Merged | None":
     old = plan_write(workspace, path, content).old
     if old is None or not find_lost_definitions(path, old.text, content):
         return None
-    from nanocoder_tool_write.merge import merge_definitions
 
     return merge_definitions(old.text, content)
 

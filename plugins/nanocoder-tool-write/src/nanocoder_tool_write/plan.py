@@ -1,5 +1,7 @@
 """Plan a write: the bytes for the disk, and the file that they replace."""
 
+from hashlib import sha256
+
 from attrs import evolve, frozen
 from nanocoder import ToolError, Workspace, WorkspaceError
 from nanocoder_kit_files.diff import Diff, unified
@@ -36,7 +38,6 @@ class Plan:
         """Tell whether the file already has these bytes."""
         if self.old is None or self.old.size != len(self.data):
             return False
-        from hashlib import sha256  # 5 ms, and only a write of the same size needs it
 
         return sha256(self.data).hexdigest() == self.old.digest
 

@@ -17,6 +17,7 @@ from attrs import define, field
 from nanocoder import NanocoderError, ToolError, Workspace
 from nanocoder_files import Change, FileKind, FileState
 from nanocoder_kit_files.glob.walks import Sieve, walk_files
+from nanocoder_kit_process.git import git
 from nanocoder_kit_sessions.snapshots import CommandChange, blob_of
 from nanocoder_kit_sessions.snapshots.listing import Stamp, may_change_unseen, stamps_of
 
@@ -91,7 +92,6 @@ class Repository:
         """Tell whether the commit *new* has *old* in its history."""
         if not re.fullmatch(_HASH, old) or not re.fullmatch(_HASH, new):
             return False
-        from nanocoder_kit_process.git import git  # few commands move a branch
 
         words = ("rev-list", "--max-count=1", old.decode(), "--not", new.decode(), "--")
         try:

@@ -5,6 +5,8 @@ from typing import Any
 from attrs import field, frozen
 from nanocoder import Resource, hookimpl
 
+from nanocoder_eval_repair.catalogue import tasks
+
 
 @frozen
 class Settings:
@@ -31,7 +33,5 @@ def nanocoder_resources() -> list[Resource]:
 
 
 def _tasks(_info: Any, settings: Settings | None) -> Any:
-    from nanocoder_eval_repair.catalogue import tasks  # a start only lists the suite
-
     chosen = settings or Settings()
     return tasks(chosen.seed, chosen.tasks)

@@ -1,6 +1,7 @@
 """Server URLs: validation, whether a server is local, and the proxy to reach it."""
 
 import os
+from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urljoin, urlsplit
 
@@ -60,7 +61,6 @@ def is_nearby(base_url: str) -> bool:
         return True
     if not any(letter.isdigit() or letter == ":" for letter in name):
         return "." not in name
-    from ipaddress import ip_address  # few servers are named by a number
 
     try:
         return ip_address(name).is_private

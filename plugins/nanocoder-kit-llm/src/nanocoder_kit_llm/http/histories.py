@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
+from hashlib import sha256
 from operator import is_
 from typing import Final
 
@@ -138,7 +139,6 @@ class History:
     def _sendable_id(self, call_id: str) -> str:
         if self._call_ids.fullmatch(call_id):
             return call_id
-        from hashlib import sha256  # few calls need it
 
         digits = self._rules.id_chars - len(self._rules.id_prefix)
         return (

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import nanocoder_files
 from nanocoder import ConfigError
 from nanocoder_kit_files.redact import remember
 
@@ -87,10 +88,8 @@ class Key(NamedTuple):
         return value if source == self.variable else self._content(value)
 
     def _content(self, path: str) -> str:
-        from nanocoder_files import open_private  # most keys are in variables
-
         try:
-            descriptor = open_private(Path(path).expanduser(), follow_link=True)
+            descriptor = nanocoder_files.open_private(Path(path).expanduser(), follow_link=True)
             with os.fdopen(descriptor, "rb") as file:
                 self._refuse_open(descriptor, path)
                 content = file.read(KEY_BYTES + 1)

@@ -1,6 +1,7 @@
 """URLs, read strictly: one host is checked, shown and connected to."""
 
 import re
+from ipaddress import AddressValueError, IPv6Address
 from typing import Final
 from urllib.parse import quote
 
@@ -97,8 +98,6 @@ def _host_and_port(url: str, text: str) -> tuple[str, int]:
 
 
 def _version_6(url: str, text: str) -> str:
-    from ipaddress import AddressValueError, IPv6Address  # few URLs have one
-
     try:
         address = IPv6Address(text)
     except AddressValueError:

@@ -1,10 +1,10 @@
 """One session as a person works with it: prompts and their runs, whatever screen shows them."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property, partial
 from signal import SIGINT
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from nanocoder import (
     Cancel,
@@ -25,6 +25,8 @@ from nanocoder_kit_ui.chat.display import Display, Running
 from nanocoder_kit_ui.chat.mentioned_files import Typed, attach_files
 from nanocoder_kit_ui.chat.outputs import Outputs
 from nanocoder_kit_ui.chat.plugin_parts import attach_named, plugin_notices
+from nanocoder_kit_ui.chat.prompt_files import prompt_files_line
+from nanocoder_kit_ui.chat.served_models import served_models
 from nanocoder_kit_ui.chat.wording import CHOOSE_HERE, use_chat_commands
 from nanocoder_kit_ui.commands import (
     FileCommand,
@@ -32,9 +34,6 @@ from nanocoder_kit_ui.commands import (
     run_command,
     run_shell_parts,
 )
-
-if TYPE_CHECKING:
-    from nanocoder_kit_ui.chat.served_models import ServedModels
 
 OTHER_MODE: Final = "this session began in mode {}; it goes on in mode {} (/mode changes it)"
 WORKS: Final = "working"
@@ -67,7 +66,7 @@ class Conversation:
         self.outputs = Outputs()
         self.ended_well = False
         """True if the latest run ended by itself, so that queued prompts may follow."""
-        self.models = Models(partial(_served_models, session))
+        self.models = Models(partial(served_models, session))
         self.sessions = Sessions(partial(_sessions_of, host), session.id, display.shorten)
         self._built_in = built_in
         self._preview: tuple[int, Any] | None = None
@@ -90,9 +89,6 @@ class Conversation:
 
     def greet(self) -> None:
         """Print the files that the model reads with each prompt, and problems of the model."""
-        # Only a start needs it, not the way back to a conversation.
-        from nanocoder_kit_ui.chat.prompt_files import prompt_files_line
-
         if files := prompt_files_line(self.session):
             self.display.say(files)
         if problem := self.find_model():
@@ -278,13 +274,6 @@ def conversation_tokens(usage: Mapping[str, Any]) -> int:
     """Return the size of the conversation after a request; each request holds all before it."""
     names = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens")
     return sum(int(usage[name]) for name in names)
-
-
-def _served_models(session: Session) -> Sequence["ServedModels"]:
-    # Few conversations look at them.
-    from nanocoder_kit_ui.chat.served_models import served_models
-
-    return served_models(session)
 
 
 def _sessions_of(host: Host) -> list[SessionSummary]:

@@ -5,6 +5,10 @@ from typing import TYPE_CHECKING, Final
 
 from nanocoder import UsageError, one_line
 from nanocoder_kit_sessions import RecordJournal
+from nanocoder_kit_sessions.file_history import History
+from nanocoder_kit_sessions.prompts import prompts_of
+from nanocoder_kit_sessions.rewinding import FORKED, RewindRequest
+from nanocoder_kit_sessions.rewinding import rewind as rewind_session
 
 from nanocoder_kit_ui.chat.choices import age
 from nanocoder_kit_ui.chat.undo import if_agreed
@@ -26,10 +30,6 @@ STAY: Final = "Nothing was changed."
 
 def rewind(conversation: "Conversation", argument: str) -> None:
     """Let the person choose a prompt, and what goes back to before it; then go back."""
-    from nanocoder_kit_sessions.file_history import History
-    from nanocoder_kit_sessions.prompts import prompts_of
-    from nanocoder_kit_sessions.rewinding import RewindRequest
-
     journal = conversation.session.journal
     if not isinstance(journal, RecordJournal):
         raise UsageError(NOT_KEPT)
@@ -49,9 +49,6 @@ def rewind(conversation: "Conversation", argument: str) -> None:
 
 
 def _go_back(conversation: "Conversation", prompt: "Prompt", request: "RewindRequest") -> None:
-    from nanocoder_kit_sessions.rewinding import FORKED
-    from nanocoder_kit_sessions.rewinding import rewind as rewind_session
-
     rewound = if_agreed(conversation, rewind_session, request)
     if rewound is None:
         return

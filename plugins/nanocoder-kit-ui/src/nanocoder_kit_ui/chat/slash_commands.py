@@ -14,7 +14,6 @@ from nanocoder_kit_ui.chat.mentioned_files import Typed
 from nanocoder_kit_ui.chat.plugin_commands import run_plugin_command
 from nanocoder_kit_ui.chat.plugin_parts import plugin_commands
 from nanocoder_kit_ui.chat.reload import reload_configuration
-from nanocoder_kit_ui.chat.rewind import rewind
 from nanocoder_kit_ui.chat.undo import restore_files
 from nanocoder_kit_ui.chat.wording import use_chat_commands
 
@@ -233,6 +232,12 @@ def _redo(conversation: "Conversation", _argument: str) -> None:
     restore_files(conversation, redo=True)
 
 
+def _rewind(conversation: "Conversation", argument: str) -> None:
+    from nanocoder_kit_ui.chat.rewind import rewind  # 12 modules; a start of a chat needs none
+
+    rewind(conversation, argument)
+
+
 def _remember(conversation: "Conversation", argument: str) -> None:
     if not argument:
         conversation.display.say("To keep a note for every session: /remember TEXT")
@@ -281,7 +286,7 @@ COMMANDS: Final[Mapping[str, SlashCommand]] = {
     "output": SlashCommand("[NUMBER]", "all that the last call printed", _output),
     "undo": SlashCommand("[--force]", "put back the files that the last run changed", _undo),
     "redo": SlashCommand("", "revert the last undo", _redo),
-    "rewind": SlashCommand("[NUMBER]", "go back to an earlier prompt", rewind),
+    "rewind": SlashCommand("[NUMBER]", "go back to an earlier prompt", _rewind),
     "reload": SlashCommand("", "read the configuration again", _reload),
     "trust": SlashCommand("", "show this project's settings and apply them", _trust),
     "clear": SlashCommand("", "start a new session", _clear),

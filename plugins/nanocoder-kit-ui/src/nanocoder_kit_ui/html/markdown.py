@@ -8,6 +8,7 @@ from typing import Any, Final
 from nanocoder import for_terminal
 
 from nanocoder_kit_ui.html.code import COLOUR_S, code_html
+from nanocoder_kit_ui.markdown import answer_parser
 
 LINKS: Final = ("http://", "https://", "mailto:")
 
@@ -24,8 +25,6 @@ def markdown_html(text: str) -> str:
 
 @cache
 def _renderer() -> Any:
-    from nanocoder_kit_ui.markdown import answer_parser  # only answers need it
-
     renderer = answer_parser()
     renderer.validateLink = lambda url: url.strip().casefold().startswith(LINKS)  # type: ignore[method-assign]
     renderer.add_render_rule("image", _image)
