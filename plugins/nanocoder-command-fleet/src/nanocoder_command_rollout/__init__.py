@@ -1,10 +1,10 @@
 """The commands `rollout`: a new plugin set in stages, promoted or rolled back by figures."""
 
-from argparse import Namespace
-from collections.abc import Callable
 from typing import Final
 
 from nanocoder import Argument, Command, Host, hookimpl
+
+from nanocoder_command_rollout.commands import ACTIONS
 
 FILE: Final = Argument(
     "--file", "the state of the rollout (default: rollout.json)", metavar="FILE", default=""
@@ -48,16 +48,7 @@ def _command(action: str, help_text: str, *arguments: Argument) -> Command[Host]
     return Command(
         f"rollout {action}",
         help_text,
-        _runner(action),
+        ACTIONS[action],
         (*arguments, FILE, DIRECTORY),
         outside_calls=True,
     )
-
-
-def _runner(action: str) -> Callable[[Namespace, Host], int]:
-    def run(arguments: Namespace, host: Host) -> int:
-        from nanocoder_command_rollout.commands import ACTIONS  # a start only lists the commands
-
-        return ACTIONS[action](arguments, host)
-
-    return run

@@ -5,6 +5,8 @@ from argparse import Namespace
 from attrs import asdict, field, frozen
 from nanocoder import Argument, Command, Host, hookimpl
 
+from nanocoder_command_observe import context, stats, trace
+
 OUTPUT = Argument("--output", "output format", default="text", choices=("text", "json"))
 DIRECTORY = Argument("--cwd", "the directory (default: this one)", metavar="DIR")
 CONFIGURED = Argument(
@@ -47,7 +49,7 @@ def nanocoder_commands() -> list[Command[Host]]:
         Command(
             "trace",
             "show the six stages of one call, with their times",
-            _trace,
+            trace.run,
             (
                 Argument(
                     "call",
@@ -74,7 +76,7 @@ def _context_command() -> Command[Host]:
     return Command(
         "context",
         "show how many tokens prompt, files, tools and conversation take",
-        _context,
+        context.run,
         (
             Argument(
                 "--session",
@@ -118,19 +120,5 @@ def _stats_command() -> Command[Host]:
     )
 
 
-def _context(arguments: Namespace, host: Host) -> int:
-    from nanocoder_command_observe.context import run
-
-    return run(arguments, host)
-
-
 def _stats(arguments: Namespace, host: Host) -> int:
-    from nanocoder_command_observe.stats import run  # a command that is not typed costs nothing
-
-    return run(arguments, host, asdict(host.config.settings("command-observe", Settings)))
-
-
-def _trace(arguments: Namespace, host: Host) -> int:
-    from nanocoder_command_observe.trace import run  # as above
-
-    return run(arguments, host)
+    return stats.run(arguments, host, asdict(host.config.settings("command-observe", Settings)))

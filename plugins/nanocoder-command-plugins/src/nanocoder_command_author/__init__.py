@@ -1,9 +1,10 @@
 """The commands `plugins new`, `test`, `check` and `hooks`: for authors of plugins."""
 
-from argparse import Namespace
 from typing import Final
 
 from nanocoder import Argument, Command, Host, hookimpl
+
+from nanocoder_command_author import check, hooks, new, testing
 
 KINDS: Final = ("tool", "policy", "provider", "ui")
 NEW: Final = (
@@ -21,19 +22,19 @@ def nanocoder_commands() -> list[Command[Host]]:
         Command(
             "plugins new",
             "create a plugin package with passing tests",
-            _new,
+            new.run,
             NEW,
         ),
         Command(
             "plugins test",
             "run the tests of a plugin that you write, with the Python of nanocoder",
-            _test,
+            testing.run,
             (Argument("path", "its folder, or a file (default: .)", count="?", default="."),),
         ),
         Command(
             "plugins check",
             "run the contract suite on a plugin",
-            _check,
+            check.run,
             (
                 Argument(
                     "name",
@@ -47,31 +48,7 @@ def nanocoder_commands() -> list[Command[Host]]:
         Command(
             "plugins hooks",
             "list the hooks in the order of a session, and which plugins implement each",
-            _hooks,
+            hooks.run,
             (Argument("--output", "text or json", default="text", choices=("text", "json")),),
         ),
     ]
-
-
-def _new(arguments: Namespace, host: Host) -> int:
-    from nanocoder_command_author.new import run  # a command that is not typed costs nothing
-
-    return run(arguments, host)
-
-
-def _test(arguments: Namespace, host: Host) -> int:
-    from nanocoder_command_author.testing import run  # as above
-
-    return run(arguments, host)
-
-
-def _check(arguments: Namespace, host: Host) -> int:
-    from nanocoder_command_author.check import run  # as above
-
-    return run(arguments, host)
-
-
-def _hooks(arguments: Namespace, host: Host) -> int:
-    from nanocoder_command_author.hooks import run  # as above
-
-    return run(arguments, host)

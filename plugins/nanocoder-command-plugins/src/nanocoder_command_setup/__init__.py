@@ -4,13 +4,13 @@ from argparse import Namespace
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import attrs
 from nanocoder import Argument, Command, Host, Resource, hookimpl
 
-if TYPE_CHECKING:
-    from nanocoder_command_setup.sets import Sets
+from nanocoder_command_setup.schema import config_schema
+from nanocoder_command_setup.sets import Sets
 
 OUTPUT: Final = Argument("--output", "output format", default="text", choices=("text", "json"))
 DIRECTORY: Final = Argument("--cwd", "the directory (default: this one)", metavar="DIR")
@@ -23,13 +23,7 @@ KEY: Final = Argument("key", "a dotted key, for example plugins.strict")
 @hookimpl
 def nanocoder_resources() -> list[Resource]:
     """Offer `sets`: `--set` asks it which plugins a set has."""
-    return [Resource("sets", lambda _session, _settings: _open_sets())]
-
-
-def _open_sets() -> "Sets":
-    from nanocoder_command_setup.sets import Sets  # few runs name a set
-
-    return Sets()
+    return [Resource("sets", lambda _session, _settings: Sets())]
 
 
 @hookimpl
@@ -155,7 +149,5 @@ def _run(module: str, function: str, arguments: Namespace, host: Host) -> int:
 
 
 def _schema(_: Namespace, host: Host) -> int:
-    from nanocoder_command_setup.schema import config_schema
-
     host.print_json(config_schema(host.config.tables, host.settings_classes()))
     return 0

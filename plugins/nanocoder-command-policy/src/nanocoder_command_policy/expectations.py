@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+import yaml  # type: ignore[import-untyped]
 from attrs import field, fields, frozen
 from nanocoder import Host, UsageError, did_you_mean
 
@@ -88,8 +89,6 @@ def _parsed(path: Path) -> Any:
 
 
 def _parse_yaml(path: Path, text: str) -> Any:
-    import yaml  # type: ignore[import-untyped]
-
     try:
         return yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError) as error:

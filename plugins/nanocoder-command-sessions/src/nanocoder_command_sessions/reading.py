@@ -14,7 +14,6 @@ from nanocoder_kit_sessions.transcript import INTERRUPTED, repaired
 
 from nanocoder_command_sessions.archive import is_in_use, read_session
 from nanocoder_command_sessions.markdown import as_markdown
-from nanocoder_command_sessions.page import as_page
 
 RUNNING: Final = "the session is in use; the call still runs, or waits for an answer"
 OUTPUT_CHARS: Final = 2_000
@@ -76,6 +75,8 @@ def export(arguments: Namespace, host: Host) -> int:
     if arguments.format == "json":
         host.print_json({"session_id": session_id, **_data(transcript)})
     elif arguments.format == "html":
+        from nanocoder_command_sessions.page import as_page  # it loads pygments
+
         host.print_line(as_page(session_id, records, transcript))
     else:
         host.print_line(as_markdown(session_id, transcript))

@@ -5,6 +5,7 @@ from typing import Any
 
 from attrs import field, validators
 from nanocoder import Message, Resource, SessionInfo, Tool, Window, hookimpl, value
+from nanocoder_kit_sessions import context
 from nanocoder_kit_sessions.context import ROOM, Room
 
 
@@ -49,12 +50,10 @@ def nanocoder_compact(
     if not limit:
         return None
     # The hook runs for every request; few conversations become too long.
-    from nanocoder_kit_sessions.context import NoteWriter
-
     from nanocoder_compact_summary.summing import summarize
 
     messages, recent = window.request.messages, (settings or Settings()).recent
-    notes = NoteWriter(messages, limit, tools, session)
+    notes = context.NoteWriter(messages, limit, tools, session)
     # Measured: the embedded model needs minutes for a summary that adds nothing to the note.
     model = None if session.profile == "small" else ask_model
     return summarize(notes, model, focus=focus, recent=recent)

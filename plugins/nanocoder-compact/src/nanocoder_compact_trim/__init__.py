@@ -5,6 +5,7 @@ from typing import Any
 
 from attrs import field, validators
 from nanocoder import Message, Resource, SessionInfo, Tool, Window, hookimpl, value
+from nanocoder_kit_sessions import context
 from nanocoder_kit_sessions.context import ROOM, Room
 
 
@@ -49,18 +50,15 @@ def nanocoder_compact(
 
     After a refusal of pictures and other files only these are dropped.
     """
-    if reason == "refused":
-        from nanocoder_compact_trim.trimming import without_files
-
-        return without_files(window.request.messages)
-    limit = resource(ROOM).limit_tokens(window, reason, session.model)
-    if not limit:
+    is_refused = reason == "refused"
+    limit = 0 if is_refused else resource(ROOM).limit_tokens(window, reason, session.model)
+    if not (limit or is_refused):
         return None
     # Every request asks; few conversations become too long.
-    from nanocoder_kit_sessions.context import NoteWriter
-
-    from nanocoder_compact_trim.trimming import trim
+    from nanocoder_compact_trim.trimming import trim, without_files
 
     settings, messages = settings or Settings(), window.request.messages
-    notes = NoteWriter(messages, limit, tools, session)
+    if is_refused:
+        return without_files(messages)
+    notes = context.NoteWriter(messages, limit, tools, session)
     return trim(notes, target=settings.target, recent=settings.recent)

@@ -8,6 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+import nanocoder
 from attrs import frozen
 from nanocoder import SessionInfo, ToolError, clip, escape_path, for_terminal, unescape_path
 
@@ -126,10 +127,9 @@ class Reader:
     def _text(self, folder: Path, name: str, *, is_own: bool) -> str:
         """Return the text of a file; raises RefusedError or ToolError."""
         # 16 modules; most folders have none of the files.
-        from nanocoder import Workspace
         from nanocoder_kit_files.text import decode
 
-        with Workspace(folder) as workspace:
+        with nanocoder.Workspace(folder) as workspace:
             content = workspace.read(name, max_bytes=MAX_BYTES)
         # The opened file is judged: a moment before, the name may have led elsewhere.
         reason = self.owners.reason_against(content.status)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import nanocoder
 from attrs import define, evolve
 from nanocoder import Message, Readable, ToolError, ToolResult
 
@@ -157,9 +158,8 @@ class Seen:
     def _workspace(self) -> "Workspace":
         """Return the directory, opened at the first file; raises WorkspaceError, OSError."""
         if self._opened is None:
-            from nanocoder import Workspace  # 16 modules; a session without files needs none
-
-            self._opened = Workspace(self._root, readable=self._readable)
+            # Loaded here, 16 modules: a session without files needs none.
+            self._opened = nanocoder.Workspace(self._root, readable=self._readable)
         return self._opened
 
 

@@ -5,6 +5,7 @@ input is a pipe to which nanocoder never writes. When the pipe is closed, even b
 was killed, the supervisor stops. It exits with the server's exit code.
 """
 
+import ctypes
 import os
 import select
 import signal
@@ -60,8 +61,6 @@ def _start(argv: list[str], prctl: Callable[..., int]) -> int:
 
 def _prctl() -> Callable[..., int]:
     """Return the system call of that name, or a function that does nothing."""
-    import ctypes
-
     prctl: Callable[..., int] | None = getattr(ctypes.CDLL(None), "prctl", None)
     return (lambda *_: -1) if prctl is None else prctl
 

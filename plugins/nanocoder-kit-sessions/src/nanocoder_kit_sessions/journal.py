@@ -5,7 +5,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -27,6 +27,13 @@ OUTPUTS: Final = "outputs"
 BACKUPS: Final = "backups"
 MAX_OUTPUT_BYTES: Final = 200_000_000
 """Size limit of a session's stored outputs; beyond it the oldest are deleted."""
+
+
+def transcript_of(records: Iterable[Record], artifacts: Path | None) -> "Transcript":
+    """Return the transcript of *records*, ready for the next request; see `repaired`."""
+    from nanocoder_kit_sessions.transcript import repaired  # a start reads none
+
+    return repaired(records, artifacts)
 
 
 class RecordJournal(ABC):
@@ -75,16 +82,11 @@ class RecordJournal(ABC):
 
     def messages(self) -> Sequence[Message]:
         """Return the messages, as `repaired` makes them from the records; raises UsageError."""
-        return tuple(self._transcript().messages)
+        return tuple(transcript_of(self.records(), self.artifacts).messages)
 
     def replaced(self) -> Sequence[tuple[tuple[Message, ...], int]]:
         """Return the messages that each compaction in effect replaced; raises UsageError."""
-        return self._transcript().replaced
-
-    def _transcript(self) -> "Transcript":
-        from nanocoder_kit_sessions.transcript import repaired  # a start reads none
-
-        return repaired(self.records(), self.artifacts)
+        return transcript_of(self.records(), self.artifacts).replaced
 
     def rewind(self, first: int, prompt: int) -> None:
         """Remove the records from number *first* on, where *prompt* begins, from the conversation.

@@ -14,7 +14,7 @@ from nanocoder import ConfigError, Host, Journal, StoredSession, UsageError, sta
 from nanocoder_files import open_private, private_directory, replace_file
 from nanocoder_schema import did_you_mean, value
 
-from nanocoder_kit_sessions.journal import FileJournal, RecordJournal, Warn, locked
+from nanocoder_kit_sessions.journal import FileJournal, RecordJournal, Warn, locked, transcript_of
 from nanocoder_kit_sessions.order import UseOrder
 from nanocoder_kit_sessions.records import Record, Scan, read, scan, title_of
 
@@ -115,10 +115,8 @@ class SessionStore:
 
     def resume(self, name: str, *, cwd: Path | None = None) -> StoredSession:
         """Take over the session that *name* means, with its transcript; raises UsageError."""
-        from nanocoder_kit_sessions.transcript import repaired  # few sessions are resumed
-
         records, journal = self.open(name, cwd=cwd)
-        transcript = repaired(records, journal.artifacts)
+        transcript = transcript_of(records, journal.artifacts)
         messages = tuple(transcript.messages)
         return StoredSession(journal, messages, transcript.model, transcript.cwd)
 
@@ -214,10 +212,8 @@ class SessionStore:
 
         Only records with a number less than *before* are used.
         """
-        from nanocoder_kit_sessions.transcript import repaired  # a start reads none
-
         records = filter(lambda record: record.seq < before, self.records(session_id))
-        return repaired(records, self.path(session_id).with_suffix(""))
+        return transcript_of(records, self.path(session_id).with_suffix(""))
 
     def _last(self, cwd: Path | None) -> str:
         directory = str((cwd or Path.cwd()).resolve())

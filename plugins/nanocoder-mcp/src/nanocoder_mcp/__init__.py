@@ -10,6 +10,8 @@ from typing import Any, Final
 
 from nanocoder import Argument, Command, Host, Resource, Tool, hookimpl
 
+from nanocoder_mcp.chat import Chat
+from nanocoder_mcp.offered import offered_tools
 from nanocoder_mcp.settings import Settings
 
 DIRECTORY: Final = Argument("--cwd", "the directory (default: this one)", metavar="DIR")
@@ -27,9 +29,6 @@ def nanocoder_tools(
     tools: Mapping[str, Tool[..., Any]], settings: Settings, trusted_folder: Path | None
 ) -> list[Tool[..., Any]]:
     """Offer the reviewed tools of the configured servers, without starting any."""
-    # Imported here, as below: without a server nothing of this is needed.
-    from nanocoder_mcp.offered import offered_tools
-
     return offered_tools(tools, settings, trusted_folder)
 
 
@@ -85,12 +84,10 @@ def _action(name: str) -> Callable[[Namespace, Host], int]:
 
 
 def _open_chat(session: Any, settings: Settings) -> Any:
-    from nanocoder_mcp.chat import Chat
-
     return Chat(session, settings)
 
 
 def _open_servers(session: Any, settings: Settings) -> Any:
-    from nanocoder_mcp.running import Servers
+    from nanocoder_mcp.running import Servers  # the SDK: half a second and 64 MB
 
     return Servers(session, settings)

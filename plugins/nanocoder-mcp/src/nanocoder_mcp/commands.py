@@ -17,7 +17,6 @@ from nanocoder_mcp.accepting import accept, ask_server
 from nanocoder_mcp.config_file import added, removed, save
 from nanocoder_mcp.configured import Configured, configured
 from nanocoder_mcp.definitions import Listing
-from nanocoder_mcp.login import log_in, show_address
 from nanocoder_mcp.records import Record
 from nanocoder_mcp.review import shown_changes, shown_launch, shown_tools, with_token
 from nanocoder_mcp.server import Server, as_name, server_of
@@ -185,6 +184,8 @@ def login(arguments: Namespace, host: Host) -> int:
             host.print_line(line)
         if code := _refusal(arguments, host, "Log in there?"):
             return code
+
+    from nanocoder_mcp.login import log_in, show_address  # it loads the SDK
 
     show = partial(show_address, server, host)
     listing, info, is_new = log_in(server, host.cwd, show, host)

@@ -25,6 +25,7 @@ from nanocoder import ToolError
 
 from nanocoder_mcp import credentials
 from nanocoder_mcp.credentials import Credentials, may_send_tokens
+from nanocoder_mcp.grants import granted_auth
 from nanocoder_mcp.server import Server
 
 Flow = AsyncGenerator[httpx2.Request, httpx2.Response]
@@ -181,8 +182,6 @@ def auth_of(server: Server) -> httpx2.Auth | None:
     if not may_send_tokens(server):
         return None
     if "grant" in server.oauth:
-        from nanocoder_mcp.grants import granted_auth  # few servers have one
-
         return granted_auth(server)
     return SessionAuth(server)
 

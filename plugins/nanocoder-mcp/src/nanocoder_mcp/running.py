@@ -1,5 +1,7 @@
 """The servers that run for one session: each starts at its first call and ends with the session."""
 
+import asyncio
+import concurrent.futures
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Coroutine, Mapping
@@ -17,8 +19,6 @@ from nanocoder_mcp.server import Server
 from nanocoder_mcp.settings import Settings
 
 if TYPE_CHECKING:
-    import asyncio
-
     from nanocoder_mcp.connection import Connection
 
 CLOSE_S: Final = 15.0
@@ -115,28 +115,16 @@ class Servers:
             loop.close()
 
     async def _close_all(self) -> None:
-        import asyncio
-
         open_ones = list(self._connections.values())
         self._connections.clear()
         await asyncio.gather(*(each.close() for each in open_ones), return_exceptions=True)
         await asyncio.get_running_loop().shutdown_default_executor()
 
     async def _open(self, server: Server, wrap: Wrap) -> "Connection":
-        # The imports cost half a second and 64 MB: only pay that when a server is used.
-        from nanocoder_mcp.connection import Connection
-        from nanocoder_mcp.process import ServerProcess
-        from nanocoder_mcp.requests import ServerRequests
+        # The SDK costs half a second and 64 MB: only pay that when a server is used.
+        from nanocoder_mcp.transports import connection_to
 
-        requests = ServerRequests(server.name, self._cwd)
-        if server.url:
-            from nanocoder_mcp.http import Endpoint
-            from nanocoder_mcp.oauth import auth_of
-
-            login = auth_of(server)
-            connection = Connection(server, Endpoint(server, login), requests)
-        else:
-            connection = Connection(server, ServerProcess(server, wrap, self._cwd), requests)
+        connection = connection_to(server, wrap, self._cwd)
         await connection.open(self._start_timeout_s)
         return connection
 
@@ -159,9 +147,6 @@ class Servers:
         self, work: Coroutine[Any, Any, Any], cancel: Cancel, timeout_s: float | None = None
     ) -> Any:
         """Run *work* on the loop's thread and return its result; *cancel* cancels it."""
-        import asyncio
-        import concurrent.futures
-
         future = asyncio.run_coroutine_threadsafe(work, self._started_loop())
         forget = cancel.on_set(future.cancel)
         try:
@@ -173,9 +158,7 @@ class Servers:
         finally:
             forget()
 
-    def _started_loop(self) -> "asyncio.AbstractEventLoop":
-        import asyncio
-
+    def _started_loop(self) -> asyncio.AbstractEventLoop:
         with self._lock:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()

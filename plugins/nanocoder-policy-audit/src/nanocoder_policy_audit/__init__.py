@@ -4,6 +4,7 @@ import getpass
 import os
 from collections.abc import Callable
 from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from nanocoder import (
@@ -158,8 +159,6 @@ def _lazy(action: str) -> Callable[["Namespace", Host], int]:
 
 def _run(module: str, function: str, arguments: "Namespace", host: Host) -> int:
     """Run a command; its module is imported when it runs."""
-    from importlib import import_module
-
     code: int = getattr(import_module(f"{__name__}.{module}"), function)(arguments, host)
     return code
 

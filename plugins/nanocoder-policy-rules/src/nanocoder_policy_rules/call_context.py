@@ -12,6 +12,7 @@ from nanocoder_policy_rules.rules import SHELL
 from nanocoder_policy_rules.settings import Settings
 from nanocoder_policy_rules.shell_text import Script, parse
 from nanocoder_policy_rules.shell_words import expand
+from nanocoder_policy_rules.starts import starts_of
 
 if TYPE_CHECKING:
     from nanocoder import ResolvedPath
@@ -75,8 +76,6 @@ class CallContext:
     @cached_property
     def starts(self) -> "Starts":
         """Index the positions where commands may begin, by the names of their programs."""
-        from nanocoder_policy_rules.starts import starts_of
-
         return starts_of(self.script)
 
     @cached_property

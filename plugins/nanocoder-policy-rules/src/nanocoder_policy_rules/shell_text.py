@@ -11,8 +11,10 @@ from functools import cache, cached_property, lru_cache
 from itertools import dropwhile
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+import tree_sitter_bash
 from attrs import evolve, frozen
 from nanocoder import for_terminal
+from tree_sitter import Language, Parser
 
 from nanocoder_policy_rules import programs
 from nanocoder_policy_rules.shell_words import (
@@ -168,8 +170,6 @@ _COMMANDS: Final = frozenset(
 
 
 def _parsed(text: str) -> "Node | None":
-    from tree_sitter import Parser
-
     source = text.encode(errors="replace")
     until = time.monotonic() + LIMIT_S
 
@@ -188,9 +188,6 @@ def _parsed(text: str) -> "Node | None":
 
 @cache
 def _language() -> "Language":
-    import tree_sitter_bash
-    from tree_sitter import Language
-
     return Language(tree_sitter_bash.language())
 
 

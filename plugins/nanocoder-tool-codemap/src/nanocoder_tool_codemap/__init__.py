@@ -1,11 +1,9 @@
 """The tool code_map: the parts of a code base, and their dependencies."""
 
-from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from attrs import field, frozen, validators
 from nanocoder import (
-    ConfigError,
     Effect,
     Resource,
     SessionInfo,
@@ -15,7 +13,6 @@ from nanocoder import (
     hookimpl,
     tool,
 )
-from nanocoder_kit_files.glob.left_out import left_out_metadata, left_out_note
 
 if TYPE_CHECKING:
     from nanocoder_tool_codemap.index import Index
@@ -63,29 +60,10 @@ def code_map(
     target: Annotated[str, "Path, name or words."] = ".",
 ) -> ToolResult:
     """Map code: upstream is what target needs."""
-    from nanocoder_tool_codemap.budget import Budget
-    from nanocoder_tool_codemap.operations import COUNTED, OPERATIONS, Inquiry, split_target
+    # The prompt needs this module alone.
+    from nanocoder_tool_codemap.answer import answer
 
-    ctx.cancelled.check()
-    path, query = split_target(ctx.workspace, operation, target)
-    index: Index = ctx.resource("index")
-    code = index.refresh(ctx.workspace, ctx.cancelled)
-    inquiry = Inquiry(ctx.workspace, index, code, path, query, ctx.cancelled)
-    budget = Budget((ctx.settings or Settings()).max_tokens)
-    budget.extend(OPERATIONS[operation](inquiry), COUNTED[operation])
-    return ToolResult(
-        "\n".join(filter(None, [budget.text() or "Nothing found", left_out_note(code.left_out)])),
-        title=f"{operation} {target}",
-        data={"lines": budget.lines},
-        metadata={
-            "operation": operation,
-            "target": target,
-            "files": len(code.records),
-            "parsed": code.parsed,
-            **left_out_metadata(code.left_out),
-            "truncated": budget.left_out > 0,
-        },
-    )
+    return answer(ctx, operation, target, (ctx.settings or Settings()).max_tokens)
 
 
 @hookimpl
@@ -118,11 +96,6 @@ def nanocoder_resources() -> list[Resource]:
 
 
 def _open_index(session: SessionInfo, settings: Any) -> "Index":
-    from nanocoder_tool_codemap.index import Index
-    from nanocoder_tool_codemap.store import file_of
+    from nanocoder_tool_codemap.index import open_index
 
-    file = None
-    if (settings or Settings()).cache:
-        with suppress(ConfigError):  # there is no home for it
-            file = file_of(session.cwd.resolve())
-    return Index(file)
+    return open_index(session.cwd if (settings or Settings()).cache else None)

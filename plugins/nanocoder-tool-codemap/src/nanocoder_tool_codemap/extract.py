@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from tree_sitter import QueryCursor
+
 from nanocoder_tool_codemap.languages import CONTAINERS, Grammar
 from nanocoder_tool_codemap.record import Definition, Record, make_record
 
@@ -30,8 +32,6 @@ def extract(language: str, data: bytes, grammar: Grammar) -> Record:
 
 def capture_nodes(data: bytes, grammar: Grammar) -> Mapping[str, Sequence[Any]]:
     """Parse *data* and return the nodes that the query of its language names."""
-    from tree_sitter import QueryCursor
-
     tree = grammar.parser.parse(data)
     captures: Mapping[str, Sequence[Any]] = QueryCursor(grammar.query).captures(tree.root_node)
     return captures

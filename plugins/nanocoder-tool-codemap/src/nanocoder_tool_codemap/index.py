@@ -3,11 +3,12 @@
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
 from attrs import define, evolve, field
-from nanocoder import Cancel, Entry, Workspace, WorkspaceError
+from nanocoder import Cancel, ConfigError, Entry, Workspace, WorkspaceError
 from nanocoder_kit_files.glob.git_ignore import walk
 from nanocoder_kit_files.glob.left_out import LeftOut
 
@@ -159,3 +160,12 @@ class Index:
         self._is_new = self._is_new or old.stamps != new.stamps
         self._stored = Stored(new.stamps, new_records, old.ranks if same else {})
         return self._map
+
+
+def open_index(root: Path | None) -> Index:
+    """Return the index of a session, stored for *root* in the user's cache; None stores nothing."""
+    file = None
+    if root is not None:
+        with suppress(ConfigError):  # there is no home for it
+            file = store.file_of(root.resolve())
+    return Index(file)

@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import Any
 
 from attrs import frozen
+from tree_sitter import Language, Parser, Query
 
 EXTENSIONS = {
     ".py": "python",
@@ -118,8 +119,6 @@ def language_of(name: str) -> str:
 
 def load(language: str) -> Grammar:
     """Load the grammar of *language*; its library is imported here and not before."""
-    from tree_sitter import Language, Parser, Query
-
     library = Language(_capsule(language))
     return Grammar(Parser(library), Query(library, QUERIES[language]))
 

@@ -6,6 +6,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 from attrs import define, field, frozen
+
+# Not `import lizard`, which puts the folder of the running script in front of sys.path: code of
+# the workspace could then be imported.
+from lizard_core.extensions import get_extensions  # type: ignore[import-untyped]
+from lizard_core.file_analyzer import FileAnalyzer  # type: ignore[import-untyped]
+from lizard_languages import get_reader_for  # type: ignore[import-untyped]
 from nanocoder import Cancel, Cancelled, Workspace, WorkspaceError
 from nanocoder_kit_files.glob.git_ignore import walk
 from nanocoder_kit_files.glob.left_out import LeftOut
@@ -114,12 +120,6 @@ def _candidates(
 
 
 def _make_analyser(cancel: Cancel, deadline: float) -> Callable[[File, bytes], File]:
-    # Not `import lizard`, which puts the folder of the running script in front of sys.path: code of
-    # the workspace could then be imported. And 40 ms that a start need not wait for.
-    from lizard_core.extensions import get_extensions  # type: ignore[import-untyped]
-    from lizard_core.file_analyzer import FileAnalyzer  # type: ignore[import-untyped]
-    from lizard_languages import get_reader_for  # type: ignore[import-untyped]
-
     def check_limits(tokens: Iterable[str], _reader: object) -> Iterator[str]:
         for count, token in enumerate(tokens):
             if count % CHECK_EVERY_TOKENS == 0:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 
 from attrs import frozen
+from rapidfuzz import fuzz, process
 
 from nanocoder_tool_edit.blocks import collapse_spaces
 from nanocoder_tool_edit.indentation import indent
@@ -51,8 +52,6 @@ def find_nearest(text: str, old: str) -> Near | None:
 
 
 def _most_like(line: str, lines: list[str]) -> int | None:
-    from rapidfuzz import fuzz, process  # only a failed edit needs it
-
     hit = process.extractOne(
         line, map(_plain, lines), scorer=fuzz.ratio, score_cutoff=LEAST_SIMILARITY
     )

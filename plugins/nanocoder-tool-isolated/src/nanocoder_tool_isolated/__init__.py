@@ -6,6 +6,7 @@ from typing import Any
 from nanocoder import Tool, hookimpl
 
 from nanocoder_tool_isolated.settings import Settings
+from nanocoder_tool_isolated.tools import isolated_tools
 
 Tools = Mapping[str, Tool[..., Any]]
 
@@ -19,8 +20,6 @@ def nanocoder_settings() -> type:
 @hookimpl
 def nanocoder_tools(tools: Tools, settings: Settings) -> list[Tool[..., Any]]:
     """Return the tools of the plugins in `process`, and those of the programs in `folders`."""
-    from nanocoder_tool_isolated.tools import isolated_tools  # described without it
-
     return isolated_tools(tools, settings)
 
 

@@ -15,11 +15,10 @@ from nanocoder import (
     ToolError,
     ToolResult,
     Understood,
-    Workspace,
     hookimpl,
     tool,
 )
-from nanocoder_kit_files.text import OBJECTIONS, Objections, check_change
+from nanocoder_kit_files.text import OBJECTIONS, Objections
 
 IN_SHELL: Final = r"(?s)\s*apply_patch\s+<<-?\s*(['\"]?)(?P<end>\w+)\1\n(?P<patch>.*)\n(?P=end)\s*"
 """A patch as a here document, as the models of Codex write it."""
@@ -63,15 +62,10 @@ def apply_patch(
 
     Returns a line for each file. For one place in one file use edit_file.
     """
-    from nanocoder_tool_patch.answer import answer
-    from nanocoder_tool_patch.parse import parse
-    from nanocoder_tool_patch.perform import perform
-    from nanocoder_tool_patch.plan import plan
+    # Here and below: the first call of every session imports this module, whatever it calls.
+    from nanocoder_tool_patch.steps import apply
 
-    changes = plan(ctx.workspace, parse(patch))
-    notes = [check_change(change.checked(), ctx) for change in changes if change.letter != "D"]
-    perform(ctx.workspace, changes, ctx.cancelled)
-    return answer(changes, notes)
+    return apply(ctx, patch)
 
 
 @hookimpl
@@ -107,12 +101,6 @@ def nanocoder_render(call: ToolCall, result: ToolResult | None, session: Session
     """Return the diffs of a planned patch; raises ToolError if it would fail."""
     if call.name != apply_patch.name or result is not None:
         return None
-    from nanocoder_tool_patch.answer import preview
-    from nanocoder_tool_patch.parse import parse
-    from nanocoder_tool_patch.plan import plan
+    from nanocoder_tool_patch.steps import show
 
-    patch = str(call.arguments.get("patch", ""))
-    with Workspace(session.cwd, readable=session.readable) as workspace:
-        changes = plan(workspace, parse(patch))
-    notes = [check_change(change.checked()) for change in changes if change.letter != "D"]
-    return "\n".join(filter(None, [preview(changes), *notes]))
+    return show(session, str(call.arguments.get("patch", "")))

@@ -252,7 +252,8 @@ def _media(
     is_pdf = media.type == "application/pdf"
     extra, library = ("pdf", "pypdfium2") if is_pdf else ("images", "PIL")
     if not media_process.has(library):
-        return _attach_unchanged(ctx, file, media, settings, f"nanocoder-tool-read[{extra}]")
+        most, package = media_process.MAX_IMAGE_BYTES, f"nanocoder-tool-read[{extra}]"
+        return _attach_unchanged(ctx, file, media, settings, most, package)
     if media.size > settings.max_media_bytes:
         raise _too_large(media.path, media.size, settings.max_media_bytes, "make a smaller copy")
     where = ctx.workspace.relative(media.path)
@@ -268,17 +269,15 @@ def _media(
 
 
 def _attach_unchanged(
-    ctx: ToolContext, file: BinaryIO, media: Media, settings: Settings, package: str
+    ctx: ToolContext, file: BinaryIO, media: Media, settings: Settings, most: int, package: str
 ) -> ToolResult:
-    """Attach a file whose library is not installed, if it is small enough."""
-    from nanocoder_tool_read.media_process import MAX_IMAGE_BYTES
-
+    """Attach a file whose library is not installed, an image only up to *most* bytes."""
     if media.size > settings.max_bytes:
         advice = f"make a smaller copy, or install {package}"
         raise _too_large(media.path, media.size, settings.max_bytes, advice)
     where = ctx.workspace.relative(media.path)
     data = media.head + file.read(settings.max_bytes)
-    is_small = media.type == "application/pdf" or len(data) <= MAX_IMAGE_BYTES
+    is_small = media.type == "application/pdf" or len(data) <= most
     if is_small and (problem := picture_problem(data, media.type)):
         raise ToolError(f"{where!r} is not attached: {problem}", error_class="broken_file")
     how = "attached" if is_small else f"not attached: to make it smaller install {package}"

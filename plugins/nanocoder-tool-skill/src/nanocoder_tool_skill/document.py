@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+import yaml  # type: ignore[import-untyped]  # its types are in a package that nothing else needs
 from attrs import frozen
 from nanocoder import ToolError
 
@@ -40,9 +41,6 @@ def _head(text: str) -> dict[str, Any]:
     # Long or deeply nested YAML takes time and stack, and a head has no need of either.
     if len(text) > MAX_HEAD_CHARS or len(_DEEP.findall(text)) > MAX_BRACKETS:
         raise _invalid(f"its head is longer than {MAX_HEAD_CHARS:,} characters, or nested too deep")
-    # 8 ms, and most sessions load no skill; its types are in a package that nothing else needs.
-    import yaml  # type: ignore[import-untyped]
-
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         head = yaml.load(text, Loader=loader)  # noqa: S506 - both of these are safe loaders

@@ -13,7 +13,9 @@ from nanocoder import (
     hookimpl,
 )
 
+from nanocoder_ui_json.answers import read_answer
 from nanocoder_ui_json.screens import open_lines, open_object
+from nanocoder_ui_json.structured import Answers
 
 
 @frozen
@@ -46,13 +48,7 @@ def nanocoder_screens() -> list[Screen]:
 @hookimpl
 def nanocoder_resources() -> list[Resource]:
     """Provide the validation of answers for `nanocoder run --schema`."""
-    return [Resource("answers", lambda _info, _settings: _open_answers())]
-
-
-def _open_answers() -> Any:
-    from nanocoder_ui_json.structured import Answers  # few runs have a schema
-
-    return Answers()
+    return [Resource("answers", lambda _info, _settings: Answers())]
 
 
 @hookimpl
@@ -62,7 +58,6 @@ def nanocoder_approve(
     """Read the answer of the program that reads the events, if the settings allow it."""
     if session.output != "jsonl" or settings is None or not settings.approve_stdin:
         return None
-    from nanocoder_ui_json.answers import read_answer  # most runs ask no questions
 
     limits = (settings.approval_timeout_s, request.timeout_s or settings.approval_timeout_s)
     return read_answer(request, min(limits), cancelled)

@@ -78,20 +78,9 @@ def nanocoder_ask(question: Question, session: SessionInfo, cancelled: Cancel) -
 
 
 def _open_screen(info: SessionInfo, settings: Any) -> Any:
-    import os
+    from nanocoder_ui_terminal.screen import open_screen  # json runs draw nothing
 
-    from nanocoder_ui_terminal.screen import TextScreen  # json runs draw nothing
-    from nanocoder_ui_terminal.terminal import Terminal
-
-    folder = str(info.cwd)
-    elsewhere = os.path.realpath(folder) != os.path.realpath(os.curdir)
-    screen_settings = settings or Settings()
-    return TextScreen(
-        Terminal.of_process(),
-        screen_settings,
-        unchanged=info.changes_nothing_by,
-        folder=folder if elsewhere else "",
-    )
+    return open_screen(info, settings or Settings())
 
 
 def _run_chat(arguments: Namespace, host: Host) -> int:

@@ -3,7 +3,17 @@
 from typing import Annotated, Any
 
 from attrs import frozen
-from nanocoder import Effect, Param, Tool, ToolContext, ToolError, ToolResult, hookimpl, tool
+from nanocoder import (
+    Effect,
+    Param,
+    Tool,
+    ToolContext,
+    ToolError,
+    ToolResult,
+    hookimpl,
+    parse_json,
+    tool,
+)
 
 FIELDS = ("service", "version", "state", "owner")
 
@@ -37,8 +47,6 @@ def deploy_ticket(
 
 
 def _tickets(ctx: ToolContext, file: str) -> dict[str, Any]:
-    from nanocoder import parse_json
-
     tickets = parse_json(ctx.workspace.read_text(file))
     if not isinstance(tickets, dict) or not all(
         isinstance(ticket, dict) for ticket in tickets.values()

@@ -1,6 +1,7 @@
 """A Jupyter notebook as the text that models read and edit: the sources of its cells."""
 
 import json
+import os
 import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -134,9 +135,7 @@ def _of_kind(cell: Mapping[str, Any], kind: str, source: Sequence[str]) -> dict[
 
 
 def _new_id() -> str:
-    from uuid import uuid4  # only a new cell needs one
-
-    return uuid4().hex[:8]
+    return os.urandom(4).hex()
 
 
 def _lines(source: str) -> list[str]:

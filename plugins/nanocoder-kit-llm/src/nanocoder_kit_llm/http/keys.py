@@ -5,11 +5,14 @@ import re
 import stat
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import nanocoder_files
 from nanocoder import ConfigError
 from nanocoder_kit_files.redact import remember
+
+if TYPE_CHECKING:
+    from nanocoder_kit_llm.http.key_command import KeyCommand
 
 KEY_FILE: Final = "_FILE"
 KEY_BYTES: Final = 16 * 1024
@@ -64,10 +67,8 @@ class Key(NamedTuple):
 
     def is_renewed(self, sent: str) -> bool:
         """Tell whether there is another key now than *sent*, which a server refused."""
-        if self._is_of_command():
-            from nanocoder_kit_llm.http.key_command import key_command_of  # few have one
-
-            key_command_of(self.command).forget()
+        if program := self._program():
+            program.forget()
         return self.read() not in {"", sent}
 
     def headers(self) -> dict[str, str]:
@@ -76,14 +77,17 @@ class Key(NamedTuple):
         value = f"Bearer {key}" if self.header == "authorization" else key
         return {self.header: value} if key else {}
 
-    def _is_of_command(self) -> bool:
-        return bool(self.command) and self.source.startswith("key_command")
+    def _program(self) -> "KeyCommand | None":
+        """Return the program that prints the key, or None if the key is in a variable."""
+        if not self.command or not self.source.startswith("key_command"):
+            return None
+        from nanocoder_kit_llm.http.key_command import key_command_of  # few have one
+
+        return key_command_of(self.command)
 
     def _value(self, source: str) -> str:
-        if self._is_of_command():
-            from nanocoder_kit_llm.http.key_command import key_command_of  # few have one
-
-            return key_command_of(self.command).read()
+        if program := self._program():
+            return program.read()
         value = os.environ.get(source, "")
         return value if source == self.variable else self._content(value)
 

@@ -17,7 +17,7 @@ from nanocoder_kit_llm.http.call_values import (
 )
 from nanocoder_kit_llm.http.edit_blocks import edits_in
 
-__all__ = ["GarbledCallError", "TextCall", "calls_in", "is_quoted", "read_text"]
+__all__ = ["GarbledCallError", "TextCall", "calls_in", "holds_call", "is_quoted", "read_text"]
 
 Prose = Literal["announced", "plain", "any"]
 
@@ -46,6 +46,14 @@ _LINE_NUMBERS_AND_SPACES: Final = re.compile(r"(?m)^ *\d+\t|[\s\\]+")
 def calls_in(text: str, tools: Sequence[ToolDefinition], *, prose: Prose = "any") -> list[TextCall]:
     """Return the calls that *text* consists of, as `read_text` does."""
     return read_text(text, tools, prose=prose)[1]
+
+
+def holds_call(text: str, tools: Sequence[ToolDefinition]) -> bool:
+    """Return True if *text* consists of calls, garbled ones too."""
+    try:
+        return bool(calls_in(text, tools))
+    except GarbledCallError:
+        return True
 
 
 def read_text(

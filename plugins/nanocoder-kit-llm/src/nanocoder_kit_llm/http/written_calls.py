@@ -1,7 +1,8 @@
 """Tool calls that a model writes as text, where it should make them."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from attrs import evolve
@@ -51,14 +52,19 @@ class WrittenCalls:
         if not (any(mark in text for mark in _MARKS) or "\n[" in f"\n{text}"):
             return [finished]
         # The patterns take milliseconds to compile, and most replies have none of the marks.
-        from nanocoder_kit_llm.http.text_calls import GarbledCallError, is_quoted, read_text
+        from nanocoder_kit_llm.http.text_calls import (
+            GarbledCallError,
+            holds_call,
+            is_quoted,
+            read_text,
+        )
 
         try:
             prose, calls = read_text(text, request.tools, prose=self._prose(request))
         except GarbledCallError as error:
             return [_refused(finished, request, error.name)]
         if not calls or any(is_quoted(call, _texts_read(request.messages)) for call in calls):
-            return [*self._quotation(text, request), finished]
+            return [*self._quotation(partial(holds_call, text, request.tools)), finished]
         if finished.truncated:
             return [_refused(finished, request, calls[-1].name)]
         tool_calls = tuple(map(_tool_call, calls))
@@ -76,17 +82,9 @@ class WrittenCalls:
             return "announced"
         return "any" if self.is_told or is_small(request.model) else "plain"
 
-    def _quotation(self, text: str, request: Request) -> list[Notice]:
+    def _quotation(self, is_call: Callable[[], bool]) -> list[Notice]:
         """Return the notice that a call after prose did not run, the first time."""
-        if self._is_quotation_told:
-            return []
-        from nanocoder_kit_llm.http.text_calls import GarbledCallError, calls_in
-
-        try:
-            is_call = bool(calls_in(text, request.tools))
-        except GarbledCallError:
-            is_call = True
-        if not is_call:
+        if self._is_quotation_told or not is_call():
             return []
         self._is_quotation_told = True
         return [Notice(_NOT_RUN)]

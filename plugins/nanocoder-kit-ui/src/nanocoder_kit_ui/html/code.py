@@ -9,6 +9,8 @@ from time import monotonic
 from typing import Any, Final
 
 from nanocoder import for_terminal
+from pygments.lexers import get_lexer_by_name
+from pygments.token import STANDARD_TYPES
 
 from nanocoder_kit_ui.html.text import block_html, text_html
 
@@ -102,8 +104,6 @@ def _colour_for(header: str, count: int, until: float) -> Colour:
 
 def _coloured(code: str, lexer: Any, until: float) -> str:
     """Return *code* with colours as far as the time *until* suffices, and the rest without."""
-    from pygments.token import STANDARD_TYPES  # pages without code do not need it
-
     text, end = for_terminal(code), 0
     parts: list[str] = []
     for kind, value in lexer.get_tokens(text):
@@ -122,6 +122,5 @@ def _lexer(language: str) -> Any:
     name = _NAMES.get(language)
     if name is None:
         return None
-    from pygments.lexers import get_lexer_by_name
 
     return get_lexer_by_name(name, stripnl=False, ensurenl=False)
