@@ -28,7 +28,7 @@ if "httpx" not in sys.modules:
     del sys.modules["httpx._main"]
 
 import httpcore
-import httpx as httpx  # noqa: PLC0414 - others take it from here, without its command line
+import httpx
 
 KEEPALIVE_S: Final = 50.0  # load balancers commonly close idle connections after 60
 PACKED_BYTES: Final = 4 * 1024  # unpacked they are at most a thousand times as many

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Final
 from nanocoder import Cancel, TimedOut, ToolError
 
 from nanocoder_kit_llm.http.timers import TotalTimer
-from nanocoder_kit_llm.http.transport import Bounds, Transport, httpx
+from nanocoder_kit_llm.http.transport import Bounds, Transport
 from nanocoder_kit_llm.http.transport import open_client as client_over
 from nanocoder_kit_llm.net.guard import Guard
 from nanocoder_kit_llm.net.target import Target, invalid_url, parse_url
+
+import httpx  # isort: skip - the transport imports it first, without its command line
 
 if TYPE_CHECKING:
     from nanocoder_kit_llm.net.fetch import Limits
