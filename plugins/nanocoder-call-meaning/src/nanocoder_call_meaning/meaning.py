@@ -116,7 +116,7 @@ def read_arguments(
 
 
 def _is_plain(arguments: Mapping[str, Any], schema: Schema) -> bool:
-    """Tell whether all is there, and of the one type that is all there is to check of it."""
+    """Return True if nothing required is missing, and each value has the type of its schema."""
     properties = schema.get("properties", {})
     return arguments.keys() >= {*schema.get("required", ())} and all(
         value
@@ -238,7 +238,7 @@ def _members(schema: Schema) -> Iterable[Schema]:
 
 
 def _takes(value: Any, schema: Schema) -> bool:
-    """Tell whether *schema* names the type of *value*, or none."""
+    """Return True if *schema* names the type of *value*, or none."""
     for member in _members(schema):
         kinds, kind = member.get("type", ()), KINDS.get(type(value), "")
         kinds = [kinds] if isinstance(kinds, str) else kinds

@@ -169,7 +169,7 @@ def _tools_of(module: ast.Module) -> Iterator[str]:
 
 
 def _has_hook(module: ast.Module) -> bool:
-    """Tell whether *module* has something with the name of a hook: its own, or imported."""
+    """Return True if *module* has something with the name of a hook: its own, or imported."""
     names = set[str]()
     for node in ast.walk(module):
         if isinstance(node, ast.FunctionDef):

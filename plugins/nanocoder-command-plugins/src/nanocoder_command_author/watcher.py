@@ -184,7 +184,7 @@ def _open(arguments: tuple[Any, ...]) -> tuple[str, str]:
 
 
 def _is_foreign(path: object) -> bool:
-    """Tell whether a path belongs neither to Python nor to its installed packages."""
+    """Return True if a path belongs neither to Python nor to its installed packages."""
     full = os.path.abspath(_text(path))  # links are not followed: an installation may be one
     return not any(_is_below(full, root) for root in ROOTS)
 

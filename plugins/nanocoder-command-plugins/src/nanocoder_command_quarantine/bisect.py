@@ -100,7 +100,7 @@ def _candidates(host: Host) -> list[str]:
 
 
 def _names_a_gate(path: str) -> bool:
-    """Tell whether a plugin that is left out would be taken for a policy by its source."""
+    """Return True if a plugin that is left out would be taken for a policy by its source."""
     with suppress(OSError):
         text = Path(path).read_text("utf-8", "replace")
         return any(f"nanocoder_{gate}" in text for gate in GATES)

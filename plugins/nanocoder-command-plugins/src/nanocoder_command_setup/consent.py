@@ -52,14 +52,14 @@ class Proposal:
 
     @property
     def is_foreign(self) -> bool:
-        """Tell whether the user named it, and it is no plugin, no set and no package of ours."""
+        """Return True if the user named a package that is no plugin, no set and none of ours."""
         name = normal(self.package.distribution)
         is_ours = name.startswith(SET) or name in known_packages().values()
         return self.is_named and not (self.package.plugins or self.may_be_plugin or is_ours)
 
     @property
     def is_plain(self) -> bool:
-        """Tell whether it is a library that adds nothing but modules."""
+        """Return True if the package is a library that adds nothing but modules."""
         package = self.package
         parts = package.plugins or package.start_files or package.scripts
         return not (parts or self.is_named or self.building)
@@ -71,7 +71,7 @@ class Proposal:
 
     @property
     def is_more(self) -> bool:
-        """Tell whether consent is required: it is new, or wants more than before."""
+        """Return True if consent is required: it is new, or wants more than before."""
         if self.now is None or self.building:
             return True
         hooks, tools = (_parts(self.package, kind) for kind in ("hooks", "tools"))

@@ -66,7 +66,7 @@ def _provider_row(
 
 
 def is_ready(host: Host, plugin: str, offer: Mapping[str, Any]) -> bool:
-    """Tell whether a provider has its key, its server answers, or its weights are installed."""
+    """Return True if a provider has its key, its server answers, or its weights are installed."""
     try:
         return bool(key_source(offer["key_variables"]) or usable(host.plugins, plugin, offer))
     except ProviderError:  # its server answers, and offers several models

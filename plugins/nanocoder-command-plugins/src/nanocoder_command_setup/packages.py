@@ -135,7 +135,7 @@ def _failure(packages: Iterable[str], ended: "Ended", host: Host) -> int:
 
 
 def _is_source(name: str) -> bool:
-    """Tell whether *name* is the path of a folder; a name without a slash is a package."""
+    """Return True if *name* is the path of a folder; a name without a slash is a package."""
     path = name.partition("[")[0]
     return (path in {".", ".."} or "/" in path) and Path(path).is_dir()
 
@@ -246,7 +246,7 @@ def installed_packages() -> dict[str, str]:
 
 
 def is_set(package: str) -> bool:
-    """Tell whether *package* is a set: a list of plugins."""
+    """Return True if *package* is a set: a list of plugins."""
     return _normal(package).startswith(SET)
 
 

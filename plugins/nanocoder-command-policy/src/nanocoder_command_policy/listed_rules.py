@@ -35,7 +35,7 @@ class ListedRule:
         return f"plugins.{self.plugin}.{self.setting}"
 
     def names(self, tool: str) -> bool:
-        """Tell whether the rule names *tool*; every rule begins with the name of a tool."""
+        """Return True if the rule names *tool*; every rule begins with the name of a tool."""
         start = _TOOL.match(self.text.strip())
         return start is not None and fnmatchcase(tool, start.group())
 

@@ -26,7 +26,7 @@ def read_session(
 
 
 def is_in_use(store: SessionStore, name: str, cwd: Path | None) -> bool:
-    """Tell whether a process works on a session, or on a sub-agent's; raises UsageError."""
+    """Return True if a process works on a session, or on a sub-agent's; raises UsageError."""
     owner, session_id = _place_of(store, name, cwd)
     try:
         os.close(owner.lock(session_id))

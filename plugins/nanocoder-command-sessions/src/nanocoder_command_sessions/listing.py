@@ -62,7 +62,7 @@ def list_sessions(arguments: Namespace, host: Host) -> int:
 
 
 def _is_there(host: Host, summary: SessionSummary) -> bool:
-    """Tell whether the directory of a session exists; those of batches end with their tasks."""
+    """Return True if the directory of a session exists; those of batches end with their tasks."""
     return summary.cwd == str(host.cwd) or os.path.isdir(summary.cwd)
 
 

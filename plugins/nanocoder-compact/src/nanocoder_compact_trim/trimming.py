@@ -63,7 +63,7 @@ class Trimming:
 
     @property
     def is_short_enough(self) -> bool:
-        """Tell whether the target is reached."""
+        """Return True if the conversation has at most the target's tokens."""
         return self._total <= self._target
 
     def shorten_old_results(self) -> None:

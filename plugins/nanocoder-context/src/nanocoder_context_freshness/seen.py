@@ -175,7 +175,7 @@ def _files_of(result: ToolResult) -> Iterator[tuple[str, str]]:
 
 
 def _is_in_view(path: str, messages: Sequence[Message]) -> bool:
-    """Tell whether the model can still know *path*: not after a rewind to before its reading."""
+    """Return True if the model can still know *path*: not after a rewind to before its reading."""
     return any(
         path in message.text or any(path in dict(_files_of(result)) for result in message.results)
         for message in messages

@@ -79,7 +79,7 @@ def refuse_traps(folder: Path, directory: int) -> None:
 
 
 def is_below(path: str) -> bool:
-    """Tell whether *path* is relative and stays below the folder that it begins in."""
+    """Return True if *path* is relative and stays below the folder that it begins in."""
     return {"", ".", ".."}.isdisjoint(path.split("/")) and "\0" not in path
 
 

@@ -86,7 +86,7 @@ class Gate:
         self._over = True
 
     def is_over(self, worker: str) -> bool:
-        """Tell whether the batch has ended; the question is a sign of life of *worker*."""
+        """Return True if the batch has ended; the question is a sign of life of *worker*."""
         self._heard[worker] = self._clock()
         return self._over
 

@@ -129,7 +129,7 @@ class Results:
 
 
 def _is_result(value: Any) -> bool:
-    """Tell whether a line has all that figures and pages are made from."""
+    """Return True if a line has all that figures and pages are made from."""
     if not isinstance(value, dict) or not all(value.get(name) for name in ("id", "key")):
         return False
     usage, texts = value.get("usage"), ("id", "key", "stop_reason")
@@ -147,12 +147,12 @@ def _is_result(value: Any) -> bool:
 
 
 def _has_texts(value: Mapping[str, Any], *names: str) -> bool:
-    """Tell whether the values with these *names*, as far as present, are strings."""
+    """Return True if the values with these *names*, as far as present, are strings."""
     return all(isinstance(value.get(name), str | None) for name in names)
 
 
 def _is_number(value: Any) -> bool:
-    """Tell whether *value* is a finite number."""
+    """Return True if *value* is a finite number."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return is_number and abs(value) <= MOST
 

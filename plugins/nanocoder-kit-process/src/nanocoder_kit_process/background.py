@@ -90,7 +90,7 @@ class BackgroundProcess:
 
     @property
     def has_news(self) -> bool:
-        """Tell whether there is output that `news` has not returned."""
+        """Return True if there is output that `news` has not returned."""
         with self._changed:
             return self._size > self._read_until
 

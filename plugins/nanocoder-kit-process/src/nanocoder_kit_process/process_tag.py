@@ -62,7 +62,7 @@ class ProcessTag(NamedTuple):
 
     @property
     def is_orphan(self) -> bool:
-        """Tell whether the process that gave it has ended."""
+        """Return True if the process that set the tag has ended."""
         owner = process(self.owner)
         if owner is None:
             return not _is_hidden(self.owner)
@@ -70,7 +70,7 @@ class ProcessTag(NamedTuple):
 
 
 def _is_hidden(pid: int) -> bool:
-    """Tell whether a process exists that /proc does not show, as it may hide other users'."""
+    """Return True if a process exists that /proc does not show, as it may hide other users'."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -112,7 +112,7 @@ def tag_of(pid: int) -> ProcessTag | None:
 
 
 def has_in_environment(pid: int, tag: ProcessTag) -> bool:
-    """Tell whether a process was started with *tag* in its environment."""
+    """Return True if a process was started with *tag* in its environment."""
     return f"{VARIABLE}={tag.text}\0".encode() in _environment(pid)
 
 

@@ -178,7 +178,7 @@ def _orphans() -> list[Process]:
 
 
 def _is_here(pid: int) -> bool:
-    """Tell whether a process is in our PID namespace: in another one its numbers mean others."""
+    """Return True if a process is in our PID namespace: in another one its numbers mean others."""
     try:
         return os.readlink(f"/proc/{pid}/ns/pid") == os.readlink("/proc/self/ns/pid")
     except OSError:

@@ -25,12 +25,12 @@ class Process(NamedTuple):
 
     @property
     def is_dead(self) -> bool:
-        """Tell whether it has ended, even if its parent has not waited for it."""
+        """Return True if the process has ended, even if its parent has not waited for it."""
         return self.state in "ZX"
 
     @property
     def is_ending(self) -> bool:
-        """Tell whether it runs no more, though its memory and its files may be there still."""
+        """Return True if the process is exiting; its memory and files may not be freed yet."""
         return bool(self.flags & _ENDING)
 
 

@@ -31,7 +31,7 @@ def _candidates(name: str, path: str) -> Iterator[str]:
 
 
 def _is_below(path: str, workspace: Path | None) -> bool:
-    """Tell whether *path* is below *workspace*, as it is written or with its links resolved."""
+    """Return True if *path* is below *workspace*, as it is written or with its links resolved."""
     if workspace is None:
         return False
     roots = {str(workspace), os.path.realpath(workspace)}

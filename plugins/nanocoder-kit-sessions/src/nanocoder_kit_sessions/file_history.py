@@ -196,7 +196,7 @@ class History:
 
 
 def _is_of(change: FileChange, call_id: str) -> bool:
-    """Tell whether a call, or one that it made, has changed something."""
+    """Return True if a call, or one that it made, has changed something."""
     return change.call_id == call_id or change.call_id.startswith(f"{call_id}.")
 
 

@@ -93,12 +93,12 @@ class Record:
 
     @staticmethod
     def is_intact(line: bytes) -> bool:
-        """Tell whether a line of a journal is as it was written."""
+        """Return True if a line of a journal is as it was written."""
         return line[-SEAL_BYTES:] == SEAL % zlib.crc32(line[:-SEAL_BYTES])
 
 
 def is_typed(data: Mapping[str, Any]) -> bool:
-    """Tell whether the data of a message has anything that a person typed."""
+    """Return True if the data of a message has anything that a person typed."""
     return data.get("role") == "user" and bool(data.get("typed", data.get("text")))
 
 

@@ -98,7 +98,7 @@ def rewind(
 
 
 def _is_copied(prompt: Prompt, records: Iterable[Record]) -> bool:
-    """Tell whether a fork took *prompt* from its origin: it was copied without its run."""
+    """Return True if a fork took *prompt* from its origin: it was copied without its run."""
     return not any(record.kind == "run.started" and record.seq <= prompt.seq for record in records)
 
 

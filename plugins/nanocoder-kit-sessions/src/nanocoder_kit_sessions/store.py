@@ -57,7 +57,7 @@ class SessionSummary:
 
     @property
     def is_answered(self) -> bool:
-        """Tell whether a model has answered, even if the answers were rewound."""
+        """Return True if a model has answered, even if the answers were rewound."""
         return bool(self.turns) or self.is_rewound
 
 
@@ -227,7 +227,7 @@ class SessionStore:
         raise _not_found(f"there is no conversation in {directory} yet")
 
     def _was_killed(self, session_id: str) -> bool:
-        """Tell whether the last run of a session was killed."""
+        """Return True if the last run of a session was killed."""
         with suppress(UsageError):
             os.close(self.lock(session_id))
             kinds = [record.kind for record in self.records(session_id) if record.kind in RUNS]

@@ -375,7 +375,7 @@ class _Undo:
 
 
 def _has_files_of_commands(restored: Iterable[FileChange], changes: Iterable[FileChange]) -> bool:
-    """Tell whether a *restored* file was changed by no known tool.
+    """Return True if a *restored* file was changed by no known tool.
 
     Snapshots show the changes while a command ran, but not their author.
     """

@@ -146,7 +146,7 @@ def _depends(step: Step, failed: Collection[str]) -> bool:
 
 
 def is_below_a_link(workspace: Workspace, path: str) -> bool:
-    """Tell whether a folder of *path* is a link by now.
+    """Return True if a folder of *path* is a link by now.
 
     It was no link when the file was changed, and its target may be a path that no call can change
     without approval, such as the hooks of git.

@@ -18,7 +18,7 @@ def sessions_with_work(store: SessionStore, cwd: Path) -> Iterator[SessionSummar
 
 
 def matches(summary: SessionSummary, words: Sequence[str]) -> bool:
-    """Tell whether the title or the first prompt has all *words*, in upper or lower case."""
+    """Return True if the title or the first prompt has all *words*, in upper or lower case."""
     text = f"{summary.title}\n{summary.prompt}".casefold()
     return all(word.casefold() in text for word in words)
 

@@ -92,7 +92,7 @@ class Asking(Generic[T]):
         return await self._outcome(self._work)
 
     def is_about(self, params: Any) -> bool:
-        """Tell whether *params* ask for the same as this request."""
+        """Return True if *params* ask for the same as this request."""
         return _subject(params) == _subject(self._params)
 
     async def resumed(self, ctx: Any, params: Any) -> T | mcp_types.InputRequiredResult:

@@ -109,11 +109,11 @@ class Calls:
         return state
 
     def is_open(self, state: str) -> bool:
-        """Tell whether *state* belongs to a question about an approval."""
+        """Return True if *state* belongs to a question about an approval."""
         return state in self._waiting
 
     def was_asked(self, state: str, request: ApprovalRequest) -> bool:
-        """Tell whether *state* belongs to a question about exactly this call."""
+        """Return True if *state* belongs to a question about exactly this call."""
         return self._waiting.get(state) == (request.call.name, request.digest)
 
     def settle(self, state: str) -> None:

@@ -26,7 +26,7 @@ class Logs:
         self._levels[client_of(ctx)] = level
 
     def wants(self, ctx: Any, level: str) -> bool:
-        """Tell whether the client of *ctx* gets messages of *level*."""
+        """Return True if the client of *ctx* gets messages of *level*."""
         least = self._levels.get(client_of(ctx), DEFAULT)
         return LEVELS.index(level) >= LEVELS.index(least)
 

@@ -40,7 +40,7 @@ def approval_of(request: ApprovalRequest) -> mcp_types.ElicitRequest:
 
 
 def is_approval(response: Any) -> bool:
-    """Tell whether *response* is a clear yes."""
+    """Return True if *response* is a clear yes."""
     is_accepted = getattr(response, "action", "") == "accept"
     return is_accepted and (response.content or {}).get("approve") is True
 

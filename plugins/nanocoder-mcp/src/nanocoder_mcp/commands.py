@@ -251,7 +251,7 @@ def _table_of(arguments: Namespace, cwd: Path) -> dict[str, Any]:
 
 
 def _is_path_here(word: str, cwd: Path) -> bool:
-    """Tell whether *word* is surely meant as a path: `./server`, or the script `tools/server.py`.
+    """Return True if *word* is surely meant as a path: `./server`, or the script `tools/server.py`.
 
     A repository may have a file or a folder by the name of any package that npx or uvx runs.
     """

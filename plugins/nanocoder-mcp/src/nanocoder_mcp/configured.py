@@ -18,7 +18,7 @@ class ServerSettings(Protocol):
 
     @property
     def project_servers(self) -> bool:
-        """Tell whether the servers of a trusted folder are used."""
+        """Return True if the servers of a trusted folder are used."""
 
 
 NAMES_CHARS: Final = 80

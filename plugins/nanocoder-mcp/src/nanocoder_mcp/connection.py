@@ -61,7 +61,7 @@ class Connection:
 
     @property
     def is_open(self) -> bool:
-        """Tell whether calls can be made."""
+        """Return True if the server runs and takes calls."""
         ended = self._process is not None and bool(self._process.problem)
         return self._task is not None and not self._task.done() and not ended
 

@@ -16,7 +16,7 @@ NAMES: Final = ("$id", "$anchor", "$dynamicAnchor")
 
 
 def is_cheap(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> bool:
-    """Tell whether a check of *arguments* takes a number of steps that is fit for them."""
+    """Return True if a check of *arguments* takes a number of steps that is fit for them."""
     steps = STEPS + STEPS_PER_VALUE * sum(1 for _ in _values(arguments))
     names = {each[name]: each for each in _values(schema) for name in NAMES if _names(each, name)}
     waiting: list[tuple[Any, Any]] = [(schema, arguments)]

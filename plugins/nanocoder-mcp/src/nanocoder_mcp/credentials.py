@@ -75,7 +75,7 @@ def refuse_open_address(server: Server) -> None:
 
 
 def may_send_tokens(server: Server) -> bool:
-    """Tell whether a login of *server* is ours to send."""
+    """Return True if a login of *server* is ours to send."""
     try:
         refuse_open_address(server)
     except UsageError:

@@ -106,5 +106,5 @@ def _accept_typed(keyboard: int, redirect: Redirect, host: Host) -> None:
 
 
 def _has_display() -> bool:
-    """Tell whether a browser opens in a window, and not in the terminal."""
+    """Return True if a browser opens in a window, and not in the terminal."""
     return sys.platform == "darwin" or any(map(os.environ.get, DISPLAYS))

@@ -155,7 +155,7 @@ class LoginAuth(httpx2.Auth):
 
     @property
     def found_login(self) -> bool:
-        """Tell whether the server or its authorization server has login metadata."""
+        """Return True if the server or its authorization server has login metadata."""
         context = self._provider.context
         return bool(context.oauth_metadata or context.protected_resource_metadata)
 

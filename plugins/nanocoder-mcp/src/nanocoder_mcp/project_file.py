@@ -67,12 +67,12 @@ class ProjectFile:
 
     @property
     def is_accepted(self) -> bool:
-        """Tell whether the person trusted the folder with the file as it is now."""
+        """Return True if the person trusted the folder with the file as it is now."""
         return self.digest != "" and self._accepted == self.digest
 
     @property
     def was_accepted(self) -> bool:
-        """Tell whether the person trusted the folder with the file as it once was."""
+        """Return True if the person trusted the folder with the file as it once was."""
         return self._accepted != ""
 
     @property
@@ -111,7 +111,7 @@ def review_of(folder: Path) -> tuple[list[str], Callable[[], None]] | None:
 
 
 def _is_empty_folder(path: Path) -> bool:
-    """Tell whether *path* is only a sandbox's empty mount point while a command runs."""
+    """Return True if *path* is only a sandbox's empty mount point while a command runs."""
     try:
         return not os.listdir(path)
     except FileNotFoundError:  # the command has ended meanwhile

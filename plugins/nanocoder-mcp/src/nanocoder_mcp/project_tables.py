@@ -29,7 +29,7 @@ def tables_of(content: bytes) -> dict[str, Any]:
 
 
 def is_disabled(table: object) -> bool:
-    """Tell whether the file itself switches the server off."""
+    """Return True if the file itself switches the server off."""
     return isinstance(table, Mapping) and table.get("disabled") is True
 
 

@@ -39,7 +39,7 @@ def without_dialect(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_known_dialect(dialect: object) -> bool:
-    """Tell whether *dialect* names a draft of JSON Schema; others are read as the newest."""
+    """Return True if *dialect* names a draft of JSON Schema; others are read as the newest."""
     try:
         validator_of({DIALECT: dialect})
     except ToolError:

@@ -40,7 +40,7 @@ class Record:
     at: float = 0.0
 
     def agrees_to(self, server: Server) -> bool:
-        """Tell whether *server* still starts the way it did when a person accepted it."""
+        """Return True if *server* still starts the way it did when a person accepted it."""
         return self.launch == launch_digest(server)
 
     def tool(self, original: str) -> dict[str, Any] | None:

@@ -33,7 +33,7 @@ class Redirect:
 
     @property
     def is_expected(self) -> bool:
-        """Tell whether a login has started."""
+        """Return True if a login has started."""
         return bool(self._state)
 
     def expect(self, authorization_url: str) -> None:

@@ -86,7 +86,7 @@ class ServerRequests:
         )
 
     def _may_ask(self) -> bool:
-        """Tell whether a call runs that has not asked too often."""
+        """Return True if a call runs, and the server has asked fewer questions than its limit."""
         self._asked += 1
         return bool(self._contexts) and self._asked <= MAX_QUESTIONS
 

@@ -93,7 +93,7 @@ def as_name(text: str) -> str:
 
 
 def has_names_like(name: str, other: str) -> bool:
-    """Tell whether tools of the server *name* can be called like those of the server *other*."""
+    """Return True if tools of the server *name* can be called like those of the server *other*."""
     first, second = f"{as_name(name)}_", f"{as_name(other)}_"
     return first.startswith(second) or second.startswith(first)
 

@@ -204,7 +204,7 @@ class AuditLog:
         return self._size
 
     def _has(self, head: Link) -> bool:
-        """Tell whether the log has the record that was written down as its end."""
+        """Return True if the log has the record that was written down as its end."""
         if head in (self._link, Link()):
             return True
         # A process was killed before it wrote down the end, or the log was changed.
@@ -234,7 +234,7 @@ def _end_of(descriptor: int, size: int) -> tuple[int | None, Link]:
 
 
 def _has_name(status: os.stat_result, path: Path) -> bool:
-    """Tell whether an open file still has its name: another process may have closed it as full."""
+    """Return True if an open file still has its name: another process may have rotated it."""
     try:
         return os.path.samestat(status, path.lstat())
     except FileNotFoundError:
@@ -247,7 +247,7 @@ def default_folder(state: Path) -> Path:
 
 
 def exists(path: Path) -> bool:
-    """Tell whether there is a log at *path*."""
+    """Return True if there is a log at *path*."""
     with suppress(OSError):
         return stat.S_ISREG(path.lstat().st_mode)
     return False

@@ -133,12 +133,12 @@ def _learn(event: Event, session: SessionInfo, settings: Settings, *, own_limit:
 
 
 def _is_limit(argument: str) -> bool:
-    """Tell whether an argument is a time limit: `timeout`, or `timeout_s` and the like."""
+    """Return True if an argument is a time limit: `timeout`, or `timeout_s` and the like."""
     return argument == "timeout" or argument.startswith("timeout_")
 
 
 def _is_own_timeout(event: Event) -> bool:
-    """Tell whether the tool itself reported a timeout, not a limit of the call or the session."""
+    """Return True if the tool itself reported a timeout, not a limit of the call or the session."""
     data = event.data["data"]
     is_ended = isinstance(data, Mapping) and "limit_s" in data
     return event.data["error_class"] == "timeout" and not is_ended

@@ -97,11 +97,11 @@ class Breakers:
                 self._chosen.popitem(last=False)
 
     def forget_own_limit(self, call: Hashable) -> bool:
-        """Tell whether *call* set its own timeout, and remove the record of it."""
+        """Return True if *call* set its own timeout, and remove the record of it."""
         with self._lock:
             return self._chosen.pop(call, self) is None
 
 
 def _is_relevant(breaker: _Breaker, call_id: str, threshold: int) -> bool:
-    """Tell whether a call's end is relevant: in an open breaker only a trial's is."""
+    """Return True if a call's end is relevant: in an open breaker only a trial's is."""
     return breaker.failures < threshold or breaker.trial == call_id

@@ -64,7 +64,7 @@ def nanocoder_after_execute(
 
 
 def _edits(tool: Tool[..., Any]) -> bool:
-    """Tell whether *tool* writes files itself; steps of a composed tool are calls of their own."""
+    """Return True if *tool* writes files itself; steps of a composed tool are own calls."""
     return Effect.WRITE in tool.effects and not tool.composed_of
 
 

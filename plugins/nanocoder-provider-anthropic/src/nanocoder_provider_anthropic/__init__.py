@@ -39,7 +39,7 @@ def nanocoder_providers() -> list[ProviderSpec]:
 
 
 def has_key_command(settings: Settings | None) -> bool:
-    """Tell whether a configured program prints the key, without running it."""
+    """Return True if a configured program prints the key, without running it."""
     return settings is not None and bool(settings.key_command)
 
 

@@ -54,7 +54,7 @@ class MessageReply(Reply):
 
     @property
     def begun(self) -> bool:
-        """Tell whether a part of the answer has arrived."""
+        """Return True if a part of the answer has arrived."""
         return bool(self._blocks) or self.is_complete
 
     def finished(self) -> Finished:

@@ -62,7 +62,7 @@ def tool_definitions(tools: Sequence[ToolDefinition], *, marked: bool) -> list[d
 
 
 def takes_schema(schema: Any) -> bool:
-    """Tell whether the API takes *schema* for an answer, which is not any JSON Schema.
+    """Return True if the API takes *schema* for an answer, which is not any JSON Schema.
 
     It refuses objects that may have further properties, and most limits of values.
     """

@@ -115,7 +115,7 @@ def _key_variable(settings: Settings) -> str:
 
 
 def _is_asked(entry: Any) -> bool:
-    """Tell whether a model of the list answers to generateContent."""
+    """Return True if a model of the list answers to generateContent."""
     methods = as_mapping(entry).get("supportedGenerationMethods")
     return isinstance(methods, list) and "generateContent" in methods
 

@@ -37,7 +37,7 @@ class ContentReply(Reply):
 
     @property
     def begun(self) -> bool:
-        """Tell whether a part of the answer has arrived."""
+        """Return True if a part of the answer has arrived."""
         return bool(self._parts or self._pieces) or bool(self.partial) or bool(self._ending)
 
     def finished(self) -> Finished:

@@ -68,7 +68,7 @@ def models_folder() -> Path:
 
 
 def is_verified(target: Path, weights: Weights) -> bool:
-    """Tell whether *target* is the file whose digest was verified before."""
+    """Return True if *target* is the file whose digest was verified before."""
     try:
         marker = json.loads(_marker(target).read_bytes())
         return bool(marker == {"sha256": weights.sha256, **_identity(target)})

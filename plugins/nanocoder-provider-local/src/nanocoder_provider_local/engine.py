@@ -75,7 +75,7 @@ class Engine:
 
     @property
     def is_loaded(self) -> bool:
-        """Tell whether the next request finds the model ready."""
+        """Return True if the next request finds the model ready."""
         return self._model is not None and self._model.is_alive
 
     def close(self) -> None:

@@ -110,7 +110,7 @@ class LoadedModel:
 
     @property
     def is_alive(self) -> bool:
-        """Tell whether the process still runs."""
+        """Return True if the process still runs."""
         return self._process.poll() is None
 
     def end(self) -> None:

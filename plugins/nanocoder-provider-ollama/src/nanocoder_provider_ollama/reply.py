@@ -31,7 +31,7 @@ class ChatReply(Reply):
 
     @property
     def begun(self) -> bool:
-        """Tell whether a part of the answer has arrived."""
+        """Return True if a part of the answer has arrived."""
         has_thinking = bool(self._deltas.text_of(ThinkingDelta))
         return self._is_done or has_thinking or bool(self.partial or self._calls)
 

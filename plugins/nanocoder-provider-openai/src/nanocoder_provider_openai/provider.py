@@ -130,7 +130,7 @@ class OpenAIProvider(HttpProvider):
 
     @property
     def _acts(self) -> bool:
-        """Tell whether the model chooses actions instead of calling tools."""
+        """Return True if the model chooses actions instead of calling tools."""
         return self.profile == "small" and self._vendor.takes_schema and not self._settings.api
 
     def tool_texts(self, tools: Sequence[ToolDefinition]) -> Sequence[str]:

@@ -39,7 +39,7 @@ class ChatReply(Reply):
 
     @property
     def begun(self) -> bool:
-        """Tell whether a part of the answer has arrived."""
+        """Return True if a part of the answer has arrived."""
         return self._begun or bool(self._finish)
 
     def finished(self) -> Finished:
@@ -191,7 +191,7 @@ class CallTable:
 
 
 def _is_another(parts: CallParts, call_id: str) -> bool:
-    """Tell whether a piece that names a tool again, under an index in use, begins another call."""
+    """Return True if a piece that names a tool under an index in use begins another call."""
     if call_id or parts.call_id:
         return bool(call_id) and call_id != parts.call_id
     arguments = "".join(parts.pieces)

@@ -56,7 +56,7 @@ class ResponsesReply(Reply):
 
     @property
     def begun(self) -> bool:
-        """Tell whether a part of the answer has arrived."""
+        """Return True if a part of the answer has arrived."""
         return bool(self._items) or self.is_complete
 
     def finished(self) -> Finished:

@@ -34,7 +34,7 @@ class Vendor(NamedTuple):
 
     @property
     def is_local(self) -> bool:
-        """Tell whether it is a server on this machine, which needs no key."""
+        """Return True if the vendor is a server on this machine, which needs no key."""
         return self.address.startswith("http://localhost:")
 
 

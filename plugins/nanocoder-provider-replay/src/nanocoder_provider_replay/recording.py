@@ -174,7 +174,7 @@ def _texts(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[tuple[str, s
 
 
 def is_equal(old: str, new: str, cwd: str, may_differ: Sequence[str]) -> bool:
-    """Tell whether *new* equals *old* except for the workspace's path and *may_differ*."""
+    """Return True if *new* equals *old* except for the workspace's path and *may_differ*."""
     if old == new:
         return True
     new = Redactor().redact(new)  # as they were removed from the recording

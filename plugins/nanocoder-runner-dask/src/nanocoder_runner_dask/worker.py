@@ -70,6 +70,6 @@ def _admit(
 
 
 def _is_given_up(worker: Worker, key: Any) -> bool:
-    """Tell whether the scheduler has told the worker to drop the task."""
+    """Return True if the scheduler has told the worker to drop the task."""
     task = worker.state.tasks.get(key)
     return task is None or task.state in GIVEN_UP

@@ -52,7 +52,7 @@ class Ended:
 
     @property
     def was_stopped(self) -> bool:
-        """Tell whether it was stopped before it exited by itself."""
+        """Return True if the process was stopped before it exited by itself."""
         return self.timed_out or self.cancelled or bool(self.needs_terminal)
 
 

@@ -188,7 +188,7 @@ def _open_pidfd(pid: int) -> int:
 
 
 def _has_ended(process: "subprocess.Popen[bytes]") -> bool:
-    """Tell whether the leader has ended, if possible without freeing its process id."""
+    """Return True if the leader has ended, if possible without freeing its process id."""
     if not hasattr(os, "waitid"):
         return process.poll() is not None
     return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None

@@ -80,7 +80,7 @@ def _finds_us(words: Sequence[str]) -> bool:
 
 
 def _is_signal(word: str) -> bool:
-    """Tell whether an option names a signal, which pgrep does not know: -9, -KILL, --signal=9."""
+    """Return True if an option names a signal, which pgrep does not know: -9, -KILL, --signal=9."""
     return word.startswith("--signal") or (
         word.startswith("-") and (word[1:].isdigit() or (word[1:].isupper() and len(word) > 2))  # noqa: PLR2004
     )

@@ -18,7 +18,7 @@ def find_wait(tree: ProcessTree) -> str:
 
 
 def _reads_output(pid: int) -> bool:
-    """Tell whether the standard input of a process is open for writing alone."""
+    """Return True if the standard input of a process is open for writing alone."""
     with suppress(OSError, ValueError, StopIteration):  # it has ended, or is another user's
         lines = Path(f"/proc/{pid}/fdinfo/0").read_text("ascii").splitlines()
         flags = next(line for line in lines if line.startswith("flags:"))

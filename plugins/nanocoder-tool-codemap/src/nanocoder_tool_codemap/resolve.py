@@ -53,7 +53,7 @@ class Resolver:
         return max(candidates, key=lambda path: (shared[path], -len(path)), default="")
 
     def _is_top(self, path: str) -> bool:
-        """Tell whether a Python file can be imported by its name alone: json.py of no package."""
+        """Return True if a Python file can be imported by its name alone: json.py of no package."""
         folder, _, name = path.rpartition("/")
         if name == "__init__.py":
             folder = folder.rpartition("/")[0]

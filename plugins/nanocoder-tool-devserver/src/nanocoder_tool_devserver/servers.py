@@ -29,7 +29,7 @@ class Server(BackgroundProcess):
         self.port = port
 
     def listens_on(self, port: int) -> bool:
-        """Tell whether something listens on *port* in the server's network, as of a sandbox."""
+        """Return True if something listens on *port* in the server's network, as of a sandbox."""
         return is_listening(port) or self._listens_inside(port)
 
     def _listens_inside(self, port: int) -> bool:
@@ -58,7 +58,7 @@ class Servers(Background[Server]):
 
 
 def is_listening(port: int) -> bool:
-    """Tell whether something of this machine accepts connections on *port*."""
+    """Return True if something of this machine accepts connections on *port*."""
     for family, host in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
         try:
             with socket.socket(family, socket.SOCK_STREAM) as probe:

@@ -52,7 +52,7 @@ def _unchanged(sought: Sequence[str], matched: Sequence[str]) -> dict[str, str]:
 
 
 def _is_indented_already(new: Sequence[str], sought: Sequence[str], matched: Sequence[str]) -> bool:
-    """Tell whether only the old text lacks the indentation of the file, and the new one has it."""
+    """Return True if only the old text lacks the file's indentation, and the new one has it."""
     least = [
         min((indent(line) for line in lines if line.strip()), key=_width, default="")
         for lines in (new, sought, matched)
@@ -115,7 +115,7 @@ class _Style:
         return white
 
     def _is_foreign(self, white: str) -> bool:
-        """Tell whether *white* is not how the file indents."""
+        """Return True if *white* is not how the file indents."""
         return self._is_shifted or (white != "" and white[0] not in self._file_starts)
 
     def _base(self, white: str) -> str:

@@ -23,7 +23,7 @@ SHOWN_FILES = 8
 
 
 def is_for_small_model(session: SessionInfo | None) -> bool:
-    """Tell whether a small model makes the edit, not a large one or a person."""
+    """Return True if a small model makes the edit, not a large one or a person."""
     return session is not None and bool(session.model) and session.profile == "small"
 
 
@@ -38,12 +38,12 @@ def others_with_old_name(workspace: Workspace, request: Request, path: str) -> s
 
 
 def is_word(text: str) -> bool:
-    """Tell whether *text* is one name, and nothing beside it."""
+    """Return True if *text* is one name, and nothing beside it."""
     return text.isidentifier()
 
 
 def is_new_definition(text: str, old: str, new: str) -> bool:
-    """Tell whether *new* is a definition that *text* does not have, and *old* its beginning."""
+    """Return True if *new* is a definition that *text* does not have, and *old* its beginning."""
     head = DEFINITION.match(new)
     return head is not None and new.startswith(old) and not holds_name(text, head[1])
 

@@ -24,7 +24,7 @@ def find_stale_names(old: str, new: str, after: Callable[[], str]) -> list[tuple
 
 
 def holds_name(text: str, name: str) -> bool:
-    """Tell whether *name* is in the text as a whole word."""
+    """Return True if *name* is in the text as a whole word."""
     return bool(_lines(name, text))
 
 

@@ -98,7 +98,7 @@ def nanocoder_settings() -> type:
 
 
 def _is_file(ctx: ToolContext, path: str) -> bool:
-    """Tell a file from a directory; raises WorkspaceError for everything else."""
+    """Return True for a file, False for a directory; raises WorkspaceError for other paths."""
     try:
         ctx.workspace.open(path).close()
     except WorkspaceError as error:

@@ -27,7 +27,7 @@ class Selection:
     _names: dict[str, set[str]] = field(factory=dict)
 
     def has(self, path: str) -> bool:
-        """Tell whether a file is searched."""
+        """Return True if a file is searched."""
         folder, _, name = path.rpartition("/")
         return name in self._names.get(folder, ())
 

@@ -24,7 +24,7 @@ def as_extended(pattern: str) -> str:
 
 
 def breaks_lines(pattern: str, *, fixed: bool) -> bool:
-    """Tell whether the pattern asks for a line break."""
+    """Return True if the pattern asks for a line break."""
     breaks = {"\n"} if fixed else {"\n", r"\n"}
     return not breaks.isdisjoint(_TOKEN.findall(pattern))
 

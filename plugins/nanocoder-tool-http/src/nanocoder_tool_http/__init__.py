@@ -60,7 +60,7 @@ class Check:
 
 
 def _needs_person(arguments: Mapping[str, Any]) -> bool:
-    """Tell whether a person must agree: the request leaves this machine, or changes something."""
+    """Return True if a person must agree: the request leaves this machine, or changes something."""
     if arguments.get("method", "GET") not in _READING:
         return True
     try:

@@ -115,7 +115,7 @@ def _rename_equivalent(
 
 
 def _is_same_entry(workspace: Workspace, plan: tuple[str, str]) -> bool:
-    """Tell whether both paths are equivalent names of one entry of the folder."""
+    """Return True if both paths are equivalent names of one entry of the folder."""
     (folder, _, old), (other, _, new) = (path.rpartition("/") for path in plan)
     if folder != other or fold_name(old) != fold_name(new) or not workspace.exists(plan[1]):
         return False
@@ -141,7 +141,7 @@ def _plan(workspace: Workspace, source: str, destination: str) -> tuple[str, str
 
 
 def _will_replace(workspace: Workspace, plan: tuple[str, str], *, replace: bool) -> bool:
-    """Tell whether a file will be replaced; raises WorkspaceError when it must not be."""
+    """Return True if a file will be replaced; raises WorkspaceError when it must not be."""
     here, there = plan
     folder, _, name = here.rpartition("/")
     # A link that leads nowhere can be moved, too.

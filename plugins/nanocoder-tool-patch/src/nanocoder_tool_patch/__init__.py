@@ -25,7 +25,7 @@ IN_SHELL: Final = r"(?s)\s*apply_patch\s+<<-?\s*(['\"]?)(?P<end>\w+)\1\n(?P<patc
 
 
 def deletes(arguments: Mapping[str, Any]) -> bool:
-    """Tell whether a patch, in either form, deletes a file."""
+    """Return True if a patch, in either form, deletes a file."""
     from nanocoder_tool_patch.parse import parse
 
     try:

@@ -113,7 +113,7 @@ class _Reader:
 
 
 def _is_instruction(lines: Sequence[str], at: int) -> bool:
-    """Tell whether line *at* is an instruction, and no context that looks like one."""
+    """Return True if line *at* is an instruction, and no context that looks like one."""
     line, marker = lines[at], lines[at].strip(BLANKS)
     if line.startswith("*** ") or not marker.startswith("*** "):
         return line.startswith("*** ")

@@ -58,7 +58,7 @@ def _without_end(lines: Sequence[str]) -> Sequence[str]:
 
 
 def _begins(line: str) -> bool:
-    """Tell whether a patch may begin with *line*."""
+    """Return True if a patch may begin with *line*."""
     return line.strip().startswith(_INSTRUCTIONS) or line.startswith(("--- ", "diff ", "Index: "))
 
 

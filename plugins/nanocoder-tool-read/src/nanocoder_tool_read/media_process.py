@@ -24,7 +24,7 @@ MAX_ANSWER_BYTES = MAX_PICTURES * MAX_IMAGE_BYTES + 4 * MAX_PAGES * MAX_CHARACTE
 
 
 def has(module: str) -> bool:
-    """Tell whether the library of an extra is installed."""
+    """Return True if the library of an extra is installed."""
     return bool(sys.executable) and find_spec(module) is not None
 
 

@@ -55,12 +55,12 @@ class Window:
 
 
 def is_binary(head: bytes) -> bool:
-    """Tell from the first bytes of a file whether it cannot be text."""
+    """Return True if the first bytes of a file cannot be text."""
     return b"\0" in head and not has_mark(head)
 
 
 def has_mark(head: bytes) -> bool:
-    """Tell whether the first bytes of a file are the byte order mark of UTF-16 or UTF-32."""
+    """Return True if the first bytes of a file are the byte order mark of UTF-16 or UTF-32."""
     return head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE))
 
 

@@ -72,7 +72,7 @@ class SessionTools:
 
 
 def can_search(tools: Sequence[ToolDefinition]) -> bool:
-    """Tell whether the model has the tool that finds deferred ones, under whatever name."""
+    """Return True if the model has the tool that finds deferred ones, under whatever name."""
     return PLUGIN in map(attrgetter("plugin"), tools)
 
 
@@ -81,7 +81,7 @@ def _is_search(definition: ToolDefinition) -> bool:
 
 
 def _is_listed(definition: ToolDefinition, always: Collection[str]) -> bool:
-    """Tell whether every request has the definition."""
+    """Return True if every request has the definition."""
     if _is_search(definition):
         return True
     return definition.name in always if always else definition.always_listed

@@ -40,7 +40,7 @@ class Skill:
 
     @property
     def is_own(self) -> bool:
-        """Tell whether the skill is the user's own and not the project's."""
+        """Return True if the skill is the user's own and not the project's."""
         return self.root is not None
 
     def document(self, workspace: Workspace) -> Document:

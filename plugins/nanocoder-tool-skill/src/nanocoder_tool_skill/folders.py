@@ -22,7 +22,7 @@ class Settings:
 
 
 def has_folders(settings: Settings, cwd: Path) -> bool:
-    """Tell whether one of the folders is there: most sessions have none, and read nothing more."""
+    """Return True if one of the folders exists: most sessions have none, and read nothing more."""
     project = (os.path.join(cwd, folder) for folder in settings.project)
     return any(map(os.path.isdir, project)) or any(own_folders(settings.folders))
 

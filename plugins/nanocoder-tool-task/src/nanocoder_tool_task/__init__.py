@@ -53,13 +53,13 @@ class Settings:
 
 
 def _makes_worktree(arguments: Mapping[str, Any]) -> bool:
-    """Tell whether a call itself writes: git creates a worktree in the repository."""
+    """Return True if a call itself writes: git creates a worktree in the repository."""
     isolation: str = arguments.get("isolation", "none")
     return isolation != "none"
 
 
 def _only_reads(arguments: Mapping[str, Any]) -> bool:
-    """Tell whether the sub-agents of a call have tools that read, and nothing else."""
+    """Return True if the sub-agents of a call have tools that read, and nothing else."""
     return arguments.get("name", "") in READERS and not _makes_worktree(arguments)
 
 

@@ -36,11 +36,11 @@ class Profile:
 
     @property
     def only_reads(self) -> bool:
-        """Tell whether its sub-agents get no tool that writes or executes."""
+        """Return True if its sub-agents get no tool that writes or executes."""
         return self.mode == Mode.PLAN
 
     def has(self, tool: "Tool[..., object]") -> bool:
-        """Tell whether its sub-agents have *tool*."""
+        """Return True if its sub-agents have *tool*."""
         name = tool.name
         # Sub-agents start none themselves: there are two levels in all.
         if name in OUR_TOOLS or (self.only_reads and not (tool.is_read_only or tool.in_plan)):

@@ -206,7 +206,7 @@ def _refuse_unread(
 
 
 def _is_of_model(session: SessionInfo | None) -> bool:
-    """Tell whether a model calls: only it omits parts of a file, a person knows its content."""
+    """Return True if a model calls: only it omits parts of a file, a person knows its content."""
     return session is not None and bool(session.model)
 
 

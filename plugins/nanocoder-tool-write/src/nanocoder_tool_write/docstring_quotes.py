@@ -30,7 +30,7 @@ def repair_quotes(code: str) -> str:
 
 
 def parses(code: str) -> bool:
-    """Tell whether *code* is Python."""
+    """Return True if *code* is Python."""
     try:
         ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -35,7 +35,7 @@ class Plan:
         return unified(self.old.text, self.content.replace("\r\n", "\n"), self.path, stays=True)
 
     def changes_nothing(self) -> bool:
-        """Tell whether the file already has these bytes."""
+        """Return True if the file already has these bytes."""
         if self.old is None or self.old.size != len(self.data):
             return False
 

@@ -40,7 +40,7 @@ class Answer:
         self._pieces.append(piece)
 
     def is_due(self) -> bool:
-        """Tell whether it is time to draw again."""
+        """Return True if the answer is due to be drawn again."""
         return bool(self._pieces) and time.monotonic() >= self._due
 
     def draw(self, width: int) -> tuple[list[str], list[str]]:

@@ -212,7 +212,7 @@ class _OpenRequest:
 
     @property
     def has_hunks(self) -> bool:
-        """Tell whether the change has several hunks that can be made without each other."""
+        """Return True if the change has several hunks that can be made without each other."""
         request = self.request
         hunks = split(request.preview)
         return len(hunks) > 1 and arguments_of(request.call.arguments, hunks, hunks[:1]) is not None

@@ -28,7 +28,7 @@ class Echo:
 
     @property
     def reads(self) -> bool:
-        """Tell whether keys come to us now."""
+        """Return True if keys come to us now."""
         return self._keys and self._before is not None
 
     def off(self) -> None:

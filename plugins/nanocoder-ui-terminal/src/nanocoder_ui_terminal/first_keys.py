@@ -39,7 +39,7 @@ class FirstKeys:
 
     @classmethod
     def of_lines(cls, typed: bytes) -> "FirstKeys":
-        """Tell a line that was typed and entered from a paste, which waits for Enter.
+        """Separate keys that were typed and entered from a paste, which waits for Enter.
 
         Enter has become a line feed. A text longer than a line of the terminal is a paste, and so
         are several lines with a begun one behind them.

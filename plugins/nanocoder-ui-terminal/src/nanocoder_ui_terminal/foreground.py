@@ -44,5 +44,5 @@ def taking_back(take: Callable[[], object]) -> Iterator[None]:
 
 
 def is_foreground() -> bool:
-    """Tell whether the terminal hands its keys to us; raises OSError without a terminal."""
+    """Return True if the terminal hands its keys to us; raises OSError without a terminal."""
     return os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()

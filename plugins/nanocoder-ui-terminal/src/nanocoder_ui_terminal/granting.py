@@ -39,7 +39,7 @@ class Extent(NamedTuple):
 
 
 def is_for_tool(request: ApprovalRequest) -> bool:
-    """Tell whether the rule that is offered is a tool, whatever its arguments are."""
+    """Return True if the rule that is offered is a tool, whatever its arguments are."""
     return any("(" not in rule for rule in request.grants)
 
 

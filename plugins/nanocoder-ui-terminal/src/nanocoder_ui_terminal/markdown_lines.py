@@ -290,7 +290,7 @@ def _carry_number(lines: list[str], starts: Sequence[int], head: Token) -> None:
 
 
 def _is_plain(text: str) -> bool:
-    """Tell whether parsing *text* would take too long, or show nothing better."""
+    """Return True if parsing *text* would take too long, or show nothing better."""
     if len(text) > MAX_PARSED_CHARS or text.count("[") > MAX_BRACKETS:
         return True
     return text.count("|") > MAX_BARS and any(

@@ -221,7 +221,7 @@ class PromptInput:
                 window.dont_extend_height = to_filter(True)
 
     def _may_complete(self) -> bool:
-        """Tell whether the line has something to complete; only then is there room for a menu."""
+        """Return True if the line has something to complete; only then is there room for a menu."""
         text = self._prompt.default_buffer.text
         return text.startswith("/") or "@" in text
 
@@ -242,7 +242,7 @@ class PromptInput:
 
 
 def _is_followed(event: KeyPressEvent) -> bool:
-    """Tell whether more was typed than the key of *event*, so soon that nobody typed it.
+    """Return True if more was typed than the key of *event*, so soon that nobody typed it.
 
     An answer of the terminal itself, as when it is asked for the cursor, does not count.
     """

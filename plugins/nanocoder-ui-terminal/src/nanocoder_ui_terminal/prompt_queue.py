@@ -123,7 +123,7 @@ class PromptQueue:
 
     @property
     def is_typing(self) -> bool:
-        """Tell whether the person has begun a line: the cursor belongs behind it."""
+        """Return True if the person has begun a line: the cursor belongs behind it."""
         return bool(self._line)
 
     def lines(self, terminal: Terminal) -> list[str]:

@@ -70,7 +70,7 @@ def _limit_s(question: Question) -> float:
 
 
 def _is_slip(typed: str, question: Question) -> bool:
-    """Tell whether *typed* is a number beside those of the choices: it may be meant as it is."""
+    """Return True if *typed* is a number beside those of the choices: it may be meant as it is."""
     is_word = any(choice.casefold() == typed.casefold() for choice in question.choices)
     return (
         bool(question.choices)

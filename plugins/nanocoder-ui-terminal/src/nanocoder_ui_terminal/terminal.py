@@ -88,7 +88,7 @@ class Terminal:
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Tell whether *stream* is a terminal; a closed stream is none."""
+    """Return True if *stream* is a terminal; a closed stream is none."""
     try:
         return stream is not None and os.isatty(stream.fileno())
     except (OSError, ValueError):

@@ -79,7 +79,7 @@ def write_note(text: str, terminal: Terminal) -> None:
 
 
 def is_diff(text: str) -> bool:
-    """Tell whether *text* is a unified diff, or holds one."""
+    """Return True if *text* is a unified diff, or holds one."""
     return HUNK.search(text) is not None
 
 

@@ -289,7 +289,7 @@ def approval_entry(request: ApprovalRequest, session: SessionInfo) -> Mapping[st
 
 
 def may_be_exact(request: ApprovalRequest) -> bool:
-    """Tell whether a consent for the session may be wider or narrower than the rules offered.
+    """Return True if a consent for the session may be wider or narrower than the rules offered.
 
     Rules for this exact call are narrower; a rule that is a tool's name matches any arguments.
     """

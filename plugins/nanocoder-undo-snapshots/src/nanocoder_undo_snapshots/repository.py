@@ -89,7 +89,7 @@ class Repository:
                             yield path, stamp
 
     def _is_forward(self, old: bytes, new: bytes) -> bool:
-        """Tell whether the commit *new* has *old* in its history."""
+        """Return True if the commit *new* has *old* in its history."""
         if not re.fullmatch(_HASH, old) or not re.fullmatch(_HASH, new):
             return False
 

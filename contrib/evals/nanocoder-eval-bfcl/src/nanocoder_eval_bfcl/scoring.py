@@ -12,7 +12,7 @@ LEFT_OUT = ""
 
 
 def is_right(calls: Sequence[Mapping[str, Any]], expected: Sequence[Mapping[str, Any]]) -> bool:
-    """Tell whether *calls* are the *expected* ones, each once, in any order."""
+    """Return True if *calls* are the *expected* ones, each once, in any order."""
     if not calls:
         return not expected
     return any(
@@ -27,7 +27,7 @@ def _matches(call: Mapping[str, Any], expected: Mapping[str, Any]) -> bool:
 
 
 def _is_object(value: Any, values: Mapping[str, Any]) -> bool:
-    """Tell whether the object *value* has allowed values only, and none is missing."""
+    """Return True if the object *value* has allowed values only, and none is missing."""
     if not isinstance(value, dict) or value.keys() - values.keys():
         return False
     return all(

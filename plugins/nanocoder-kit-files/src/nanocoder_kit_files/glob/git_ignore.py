@@ -31,7 +31,7 @@ class Scope(NamedTuple):
     below: bytes = b""
 
     def verdict(self, path: bytes, name: bytes, *, is_dir: bool) -> bool | None:
-        """Say whether *path*, from the workspace, is ignored; None: no rule is about it."""
+        """Return True if *path*, from the workspace, is ignored; None if no rule matches it."""
         return self.rules.verdict(self.below + path[self.length :], name, is_dir=is_dir)
 
 
@@ -101,7 +101,7 @@ class GitIgnore:
         ]
 
     def ignores(self, path: str) -> bool:
-        """Tell whether git ignores *path*, or a directory above it; it need not exist."""
+        """Return True if git ignores *path*, or a directory above it; it need not exist."""
         folder, _, name = path.rpartition("/")
         above = self._workspace.resolve(folder or ".")
         names = [*above.split("/"), name] if above != "." else [name]
@@ -169,7 +169,7 @@ def _ignored_files(chain: Chain, prefix: bytes, names: Sequence[str]) -> list[st
 
 
 def _is_ignored(chain: Chain, path: bytes, name: bytes, *, is_dir: bool) -> bool:
-    """Tell whether *path*, below the root, is ignored itself, regardless of its parents."""
+    """Return True if *path*, below the root, is ignored itself, regardless of its parents."""
     for scope in reversed(chain):
         verdict = scope.verdict(path, name, is_dir=is_dir)
         if verdict is not None:

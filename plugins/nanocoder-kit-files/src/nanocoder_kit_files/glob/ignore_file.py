@@ -29,7 +29,7 @@ class Rule(NamedTuple):
     matches_path: bool
 
     def fits(self, path: bytes, name: bytes) -> bool:
-        """Tell whether a line with wildcards is for *path*, whose last name is *name*."""
+        """Return True if a line with wildcards is for *path*, whose last name is *name*."""
         expression = _compiled(self.pattern or re.escape(self.text))
         return expression.fullmatch(path if self.matches_path else name) is not None
 
@@ -81,7 +81,7 @@ class Rules:
         return fitting
 
     def verdict(self, path: bytes, name: bytes, *, is_dir: bool) -> bool | None:
-        """Say whether *path*, relative to the file's directory, is ignored; None: no line fits."""
+        """Return True if *path*, from the file's directory, is ignored; None if no line matches."""
         last = -1
         verdict: bool | None = None
         for key in (name, _key(path, matches_path=True)):

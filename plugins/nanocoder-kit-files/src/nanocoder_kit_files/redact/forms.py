@@ -67,7 +67,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def _can_begin(text: str, offset: int) -> bool:
-    r"""Tell whether a word begins at *offset*, also after `\n`, `%3D` or an escape."""
+    r"""Return True if a word begins at *offset*, also after `\n`, `%3D` or an escape."""
     last = text[offset - 1] if offset else " "
     if not (last.isalnum() or last in {"_", "-"}):
         return True
@@ -76,20 +76,20 @@ def _can_begin(text: str, offset: int) -> bool:
 
 
 def _ends_in_escape(text: str) -> bool:
-    """Tell whether *text* ends in a sequence of a terminal, such as the one before bold text."""
+    """Return True if *text* ends in a sequence of a terminal, such as the one before bold text."""
     parameters = text.rpartition("[")[2][:-1]
     return "[" in text and not parameters.strip("0123456789;") and text[-1].isalpha()
 
 
 def _is_random(text: str) -> bool:
-    """Tell a token from words with hyphens, such as the class names of a page."""
+    """Return True for a token, not for words with hyphens such as the class names of a page."""
     if any(letter.isdigit() for letter in text):
         return True
     return max(map(len, re.split(r"[-_]", text))) >= _RANDOM_RUN
 
 
 def _is_password(text: str) -> bool:
-    """Tell a password from an example and from the name of a variable."""
+    """Return True for a password, not for an example or the name of a variable."""
     return text.lower() not in _TRIVIAL and text.strip("*x.") != "" and text[0] not in "$%{<["
 
 

@@ -20,13 +20,13 @@ LONGEST: Final = 8_192
 
 
 def is_secret_name(name: str) -> bool:
-    """Tell whether the value of a variable of this name is a secret."""
+    """Return True if the value of a variable of this name is a secret."""
     upper = name.upper()
     return upper.endswith(_SECRET_ENDS) or any(map(upper.__contains__, _SECRET_PARTS))
 
 
 def _names_a_path(name: str) -> bool:
-    """Tell whether a variable of this name has the path of a secret, which is no secret itself."""
+    """Return True if a variable of this name has the path of a secret, not the secret."""
     upper = name.upper()
     return upper.endswith(_PLACE_ENDS) or upper == "XAUTHORITY"
 

@@ -46,7 +46,7 @@ class Redactor:
         return stream.feed(text) + stream.finish()
 
     def holds_secret(self, text: str) -> bool:
-        """Tell whether *text* contains a secret."""
+        """Return True if *text* contains a secret."""
         values, clean, _ = self._knowledge()
         # A call has a hundred texts; most were seen before, and nearly all are ruled out here.
         if text in clean.texts:

@@ -79,7 +79,7 @@ def _widths(table: Sequence[Sequence[str]], limit: int) -> list[int]:
 
 
 def _is_readable(table: Sequence[Sequence[str]], widths: Sequence[int]) -> bool:
-    """Tell whether each column fits its IDs, and its words up to READABLE letters."""
+    """Return True if each column fits its IDs, and its words up to READABLE letters."""
     return all(
         _least(cell) <= width
         for column, width in zip(zip(*table, strict=True), widths, strict=True)

@@ -52,7 +52,7 @@ def guess_encoding(data: bytes) -> str:
 
 
 def _is_korean(sample: bytes) -> bool:
-    """Tell whether *sample* has Korean syllables, the usual ones, and few Chinese characters."""
+    """Return True if *sample* has Korean syllables, the usual ones, and few Chinese characters."""
     try:
         text = sample.decode("euc_kr")
     except UnicodeError:

@@ -45,7 +45,7 @@ def read_hidden(text: str) -> str:
 
 
 def has_hidden(text: str) -> bool:
-    """Tell whether *text* has hidden characters or joiners."""
+    """Return True if *text* has hidden characters or joiners."""
     return re.search(f"[{_HIDDEN}{_JOINERS}]", text) is not None
 
 

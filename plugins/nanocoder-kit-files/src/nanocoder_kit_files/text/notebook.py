@@ -42,7 +42,7 @@ class Notebook:
         return "".join(_show_cell(number, cell) for number, cell in enumerate(self.cells, 1))
 
     def is_in_heading(self, text: str, start: int, end: int) -> bool:
-        """Tell whether *start* to *end* of the edited *text* is a part of one heading."""
+        """Return True if *start* to *end* of the edited *text* is a part of one heading."""
         line, line_end = text.rfind("\n", 0, start) + 1, text.find("\n", start)
         is_part = end <= line_end and (start, end) != (line, line_end)
         return is_part and re.match(_HEADING, text[line:line_end]) is not None

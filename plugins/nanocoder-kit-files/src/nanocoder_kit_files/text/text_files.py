@@ -197,7 +197,7 @@ _TEXT_BYTES = bytes({7, 8, 9, 10, 12, 13, 27} | set(range(0x20, 0x100)) - {0x7F}
 
 
 def is_binary(data: bytes) -> bool:
-    """Tell whether *data* is no text: a NUL, or many controls, at its beginning."""
+    """Return True if *data* is no text: a NUL, or many controls, at its beginning."""
     sample = data[:SAMPLE_BYTES]
     if b"\0" in sample:
         return not sample.startswith((b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff"))

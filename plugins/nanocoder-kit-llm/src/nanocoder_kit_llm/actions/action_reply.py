@@ -15,12 +15,12 @@ class Decoder(Protocol):
 
     @property
     def is_complete(self) -> bool:
-        """Tell whether the protocol's own end was seen."""
+        """Return True if the end of the stream was received."""
         ...
 
     @property
     def begun(self) -> bool:
-        """Tell whether any of the answer has arrived."""
+        """Return True if a part of the answer has arrived."""
         ...
 
     def feed(self, events: Sequence[Any]) -> Sequence[TextDelta | ThinkingDelta]:
@@ -45,12 +45,12 @@ class ActionReply:
 
     @property
     def is_complete(self) -> bool:
-        """Tell whether the protocol's own end was seen."""
+        """Return True if the end of the stream was received."""
         return self._reply.is_complete
 
     @property
     def begun(self) -> bool:
-        """Tell whether any of the answer has arrived."""
+        """Return True if a part of the answer has arrived."""
         return self._reply.begun
 
     @property

@@ -159,7 +159,7 @@ class Actions:
         return tuple(calls)
 
     def repeats(self, reply: str) -> bool:
-        """Tell whether the part of a reply that has arrived makes one call twice.
+        """Return True if the part of a reply that has arrived makes one call twice.
 
         A small model that may write several actions begins again at the first.
         """

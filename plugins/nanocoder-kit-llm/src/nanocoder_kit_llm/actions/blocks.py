@@ -48,7 +48,7 @@ _MARKED_LINE: Final = re.compile(r"^`", re.MULTILINE)
 
 
 def has_block(tool: ToolDefinition) -> bool:
-    """Tell whether the parameters of *tool* are a path and the content of the file."""
+    """Return True if the parameters of *tool* are a path and the content of the file."""
     properties: Mapping[str, Any] = tool.parameters.get("properties", {})
     return list(properties) == [PATH, CONTENT] == list(tool.parameters.get("required", ()))
 

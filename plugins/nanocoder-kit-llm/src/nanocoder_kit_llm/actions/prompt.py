@@ -107,18 +107,18 @@ def defuse(text: str) -> str:
 
 
 def is_request(message: Message) -> bool:
-    """Tell whether a person typed *message*; the program also writes messages as the user."""
+    """Return True if a person typed *message*; the program also writes messages as the user."""
     return message.role == "user" and message.typed != ""
 
 
 def is_bare(message: Message) -> bool:
-    """Tell whether *message* is a request with no file before it that could answer it."""
+    """Return True if *message* is a request with no file before it that could answer it."""
     typed = message.text if message.typed is None else message.typed
     return is_request(message) and message.text.startswith(typed)
 
 
 def has_material(messages: Sequence[Message]) -> bool:
-    """Tell whether there is something to answer the latest request from."""
+    """Return True if there is something to answer the latest request from."""
     for message in reversed(messages):
         if message.calls or is_request(message):
             return not is_bare(message)

@@ -49,13 +49,13 @@ def host_of(address: str, base_url: str = "") -> str:
 
 
 def is_this_machine(base_url: str) -> bool:
-    """Tell whether the server is on this machine."""
+    """Return True if the server is on this machine."""
     name = urlsplit(base_url).hostname or ""
     return name in {"localhost", "::1"} or name.startswith("127.")
 
 
 def is_nearby(base_url: str) -> bool:
-    """Tell whether the server is on this machine or in its network, and no vendor's."""
+    """Return True if the server is on this machine or in its network, and no vendor's."""
     name = urlsplit(base_url).hostname or ""
     if is_this_machine(base_url) or name.endswith(_LOCAL_ENDINGS):
         return True

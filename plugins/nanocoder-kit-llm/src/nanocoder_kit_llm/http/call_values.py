@@ -111,7 +111,7 @@ def _repaired(passage: str, name: str) -> Any:
 
 
 def _is_deep(passage: str) -> bool:
-    """Tell whether brackets nest so deep that a repair takes quadratic time."""
+    """Return True if brackets nest so deep that a repair takes quadratic time."""
     steps = (1 if bracket in "[{(" else -1 for bracket in re.findall(r"[\[{()}\]]", passage))
     return max(accumulate(steps), default=0) > _REPAIR_DEPTH
 
@@ -122,7 +122,7 @@ def _letters(text: str) -> str:
 
 
 def fits(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> bool:
-    """Tell whether *arguments* have all that *schema* requires, and nothing that it lacks."""
+    """Return True if *arguments* have all that *schema* requires, and nothing that it lacks."""
     properties, required = schema.get("properties", {}), schema.get("required", ())
     return arguments.keys() <= properties.keys() and all(name in arguments for name in required)
 

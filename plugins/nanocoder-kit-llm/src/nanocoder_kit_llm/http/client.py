@@ -92,12 +92,12 @@ class Client:
 
     @property
     def is_local(self) -> bool:
-        """Tell whether the server is on this machine."""
+        """Return True if the server is on this machine."""
         return is_this_machine(self._base_url)
 
     @property
     def is_patient(self) -> bool:
-        """Tell whether to wait for a reply without a limit, because none was configured.
+        """Return True if a reply may take any time, because no limit was configured.
 
         A server nearby may load a model first, and read a long prompt for many minutes.
         """

@@ -123,7 +123,7 @@ class UnreachedError(ProviderError):
 
 
 def is_name_failure(error: BaseException | None) -> bool:
-    """Tell whether *error* is a failed name resolution, or a missing network."""
+    """Return True if *error* is a failed name resolution, or a missing network."""
     while error is not None:
         is_unreachable = isinstance(error, OSError) and error.errno in _NO_NETWORK
         if isinstance(error, socket.gaierror) or is_unreachable:

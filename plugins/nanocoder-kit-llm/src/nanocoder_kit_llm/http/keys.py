@@ -66,7 +66,7 @@ class Key(NamedTuple):
         return key
 
     def is_renewed(self, sent: str) -> bool:
-        """Tell whether there is another key now than *sent*, which a server refused."""
+        """Return True if there is another key now than *sent*, which a server refused."""
         if program := self._program():
             program.forget()
         return self.read() not in {"", sent}

@@ -9,7 +9,7 @@ LOOK_S: Final = 0.2
 
 
 def is_listening(address: str) -> bool:
-    """Tell whether something listens at the URL *address*, without asking it anything."""
+    """Return True if something listens at the URL *address*, without asking it anything."""
     parts = urlsplit(address)
     try:
         with socket.create_connection((parts.hostname, parts.port), LOOK_S):

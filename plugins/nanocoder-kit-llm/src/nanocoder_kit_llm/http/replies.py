@@ -75,12 +75,12 @@ class ReplyDecoder(Protocol):
 
     @property
     def is_complete(self) -> bool:
-        """Tell whether the protocol's own end was received; later events are ignored."""
+        """Return True if the end of the stream was received; later events are ignored."""
         ...
 
     @property
     def begun(self) -> bool:
-        """Tell whether any of the answer has arrived."""
+        """Return True if a part of the answer has arrived."""
         ...
 
     @property
@@ -251,7 +251,7 @@ class Reply(ABC):
         """Decode the object of an event of the type *kind*."""
 
     def _is_repeat(self, parts: "CallParts") -> bool:
-        """Tell whether this very call came before: some servers send one under two indexes."""
+        """Return True if the same call came before: some servers send one under two indexes."""
         call = (parts.call_id, parts.name, "".join(parts.pieces))
         is_repeat = bool(parts.call_id) and call in self._seen_calls
         self._seen_calls.add(call)
@@ -358,7 +358,7 @@ def native_of(message: Message, key: str, host: str) -> Any:
 
 
 def is_end_mark(data: bytes) -> bool:
-    """Tell whether *data* is `[DONE]`, in whatever brackets."""
+    """Return True if *data* is `[DONE]`, in whatever brackets."""
     return len(data) <= _END_MARK_BYTES and data.strip(b' "[]') == b"DONE"
 
 

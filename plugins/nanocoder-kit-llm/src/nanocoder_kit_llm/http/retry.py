@@ -94,7 +94,7 @@ class Retry:
 
 
 def _is_passing(item: object) -> bool:
-    """Tell whether *item* only reports the server's present activity."""
+    """Return True if *item* only reports the server's present activity."""
     return isinstance(item, Notice) and item.is_passing
 
 

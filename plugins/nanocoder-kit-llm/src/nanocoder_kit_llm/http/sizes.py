@@ -10,7 +10,7 @@ _SIZE: Final = r"(?<![\w.])(?:e?(\d{1,4}(?:\.\d{1,3})?)b|\d{2,3}m)(?![a-z0-9])"
 
 
 def is_small(text: str) -> bool:
-    """Tell whether *text*, such as `qwen2.5-coder:1.5b` or `8.2B`, names a small model.
+    """Return True if *text*, such as `qwen2.5-coder:1.5b` or `8.2B`, names a small model.
 
     The largest number decides: 30b-a3b activates 3 billion parameters, but has 30.
     """

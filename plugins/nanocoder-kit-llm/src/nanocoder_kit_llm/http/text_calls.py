@@ -102,7 +102,7 @@ def _announced(text: str, offered: Offered) -> tuple[str, list[TextCall]]:
 
 
 def announces(prose: str) -> bool:
-    """Tell whether the last sentence of *prose* announces an action of its writer.
+    """Return True if the last sentence of *prose* announces an action of its writer.
 
     A sentence about examples, conditions or formats introduces a demonstration. Only English is
     recognized.
@@ -112,7 +112,7 @@ def announces(prose: str) -> bool:
 
 
 def is_quoted(call: TextCall, sources: Iterable[str]) -> bool:
-    """Tell whether one of *sources*, texts that the model has read, contains *call*.
+    """Return True if one of *sources*, texts that the model has read, contains *call*.
 
     Line numbers, spaces and backslashes are ignored: files are shown with numbers, or as JSON.
     """
@@ -152,7 +152,7 @@ def _marked(text: str, offered: Offered, allowed: Prose) -> tuple[str, list[Text
 
 
 def _may_precede(prose: str, allowed: Prose, *, is_special: bool, is_own: bool) -> bool:
-    """Tell whether *prose* may precede calls, which begin a line or follow a sentence."""
+    """Return True if *prose* may precede calls, which begin a line or follow a sentence."""
     is_sentence = is_special and _SENTENCE_END.search(prose) is not None
     if f"\n{prose}".count("\n```") % 2 == 1 or (
         prose.rpartition("\n")[2].strip() and not is_sentence

@@ -156,7 +156,7 @@ class ThinkingTags:
                 self._texts.append(piece)
 
     def _is_lone(self, end: int, mark: str) -> bool:
-        """Tell whether *mark* at *end* closes thinking, and is not just mentioned."""
+        """Return True if *mark* at *end* closes thinking, and is not just mentioned."""
         if self._has_tags or self._mentions_tags:
             return False
         text = "".join(self._texts) + self._waiting[:end]
@@ -182,7 +182,7 @@ def _first(text: str, marks: Sequence[str]) -> tuple[int, str]:
 
 
 def _is_beginning(text: str, marks: Sequence[str]) -> bool:
-    """Tell whether *text* is a proper prefix of one of *marks*."""
+    """Return True if *text* is a proper prefix of one of *marks*."""
     return any(mark.startswith(text) and mark != text for mark in marks)
 
 

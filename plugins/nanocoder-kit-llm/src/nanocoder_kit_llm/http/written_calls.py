@@ -73,7 +73,7 @@ class WrittenCalls:
 
     @property
     def is_only_way(self) -> bool:
-        """Tell whether the model has written calls, and made none through the tool interface."""
+        """Return True if the model has written calls, and made none through the tool interface."""
         return self.is_told and not self._makes_calls
 
     def _prose(self, request: Request) -> "Prose":
@@ -126,7 +126,7 @@ def _texts_read(messages: Sequence[Message]) -> Iterator[str]:
 
 
 def _was_told(messages: Sequence[Message]) -> bool:
-    """Tell whether the model has read the hint since the latest request of a person."""
+    """Return True if the model has read the hint since the latest request of a person."""
     for message in reversed(messages):
         if message.role == "user":
             return False

@@ -108,7 +108,7 @@ class Guard:
 
 
 def is_public(address: Address) -> bool:
-    """Tell whether *address* belongs to the public internet."""
+    """Return True if *address* belongs to the public internet."""
     if isinstance(address, IPv4Address):
         return not any(address in network for network in _NOT_PUBLIC_4)
     if any(address in network for network in _TRANSLATED):

@@ -28,7 +28,7 @@ class Rule:
     port: int = 0
 
     def covers(self, address: Address, port: int) -> bool:
-        """Tell whether the rule is about *address* and *port*."""
+        """Return True if the rule is about *address* and *port*."""
         if self.port and self.port != port:
             return False
         return address.version == self.network.version and address in self.network
@@ -43,7 +43,7 @@ class HostRule:
     ports: tuple[int, ...] = ()
 
     def covers(self, host: str, port: int) -> bool:
-        """Tell whether the rule is about *host*, compared label by label, and *port*."""
+        """Return True if the rule is about *host*, compared label by label, and *port*."""
         if self.ports and port not in self.ports:
             return False
         return host.endswith(f".{self.name}") if self.below else host == self.name

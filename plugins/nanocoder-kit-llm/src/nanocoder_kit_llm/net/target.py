@@ -110,7 +110,7 @@ def _version_6(url: str, text: str) -> str:
 
 
 def is_port(text: str) -> bool:
-    """Tell whether *text* is the number of a port."""
+    """Return True if *text* is the number of a port."""
     return bool(_PORT.fullmatch(text)) and 0 < int(text) <= _MAX_PORT
 
 

@@ -123,7 +123,7 @@ def _folder(distribution: "Distribution", root: Path, module: str) -> Path | Non
 
 
 def runs_at_start(root: Path, file: str) -> bool:
-    """Tell whether Python runs code of *file*, a path in *root*, whenever it starts."""
+    """Return True if Python runs code of *file*, a path in *root*, whenever it starts."""
     path = Path(file)
     if path.suffix == ".start" or START_MODULES & {path.parts[0], path.name.partition(".")[0]}:
         return True

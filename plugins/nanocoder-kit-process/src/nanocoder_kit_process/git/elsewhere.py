@@ -41,7 +41,7 @@ def data_elsewhere(repository: Repository, roots: Sequence[str]) -> str:
 
 
 def is_worktree(repository: Repository) -> bool:
-    """Tell whether the repository's own data names the `.git` of this checkout as a worktree."""
+    """Return True if the repository's own data names the `.git` of this checkout as a worktree."""
     git, own = os.path.join(repository.top, GIT), repository.own
     if os.path.islink(git) or not os.path.isfile(git):
         return False
@@ -72,7 +72,7 @@ def stores_of(top: str) -> tuple[str, ...]:
 
 
 def _is_submodule(repository: Repository) -> bool:
-    """Tell whether the repository's own settings name this checkout as its files."""
+    """Return True if the repository's own settings name this checkout as its files."""
     if repository.own != repository.common or os.path.islink(os.path.join(repository.top, GIT)):
         return False
     try:

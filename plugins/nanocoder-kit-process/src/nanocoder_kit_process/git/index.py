@@ -70,7 +70,7 @@ def tracked_files(index: str) -> list[str]:
 
 
 def is_repository(entry: Entry) -> bool:
-    """Tell whether an entry is another repository, which git would read."""
+    """Return True if an entry is another repository, which git would read."""
     return stat.S_IFMT(entry.mode) == _REPOSITORY
 
 

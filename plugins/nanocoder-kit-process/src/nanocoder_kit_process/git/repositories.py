@@ -50,7 +50,7 @@ def find_repository(folder: str | os.PathLike[str]) -> Repository | None:
 
 
 def is_like_bare(names: Container[str]) -> bool:
-    """Tell whether git may take a folder with *names* in it for a repository without a `.git`.
+    """Return True if git may take a folder with *names* in it for a repository without a `.git`.
 
     This errs on the safe side: the contents are not checked.
     """
@@ -128,7 +128,7 @@ def read_path(path: str) -> str:
 
 
 def _is_complete(repository: Repository) -> bool:
-    """Tell whether git surely takes this for a repository, and does not search further up."""
+    """Return True if git surely takes this for a repository, and does not search further up."""
     if _HEAD.match(read_start(os.path.join(repository.own, "HEAD"))) is None:
         return False
     return all(os.path.isdir(os.path.join(repository.common, name)) for name in ("objects", "refs"))

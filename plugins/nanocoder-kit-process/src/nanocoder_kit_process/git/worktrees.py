@@ -50,7 +50,7 @@ def find_top(folder: Path, *, otherwise: str, linked: bool = False) -> Path:
 
 
 def _is_linked(top: Path) -> bool:
-    """Tell whether *top* is a worktree of a repository that names it and contains its data."""
+    """Return True if *top* is a worktree of a repository that names it and contains its data."""
     repository = find_repository(top)
     if repository is None or repository.problem or not is_worktree(repository):
         return False

@@ -49,7 +49,7 @@ class CommandEntry:
     after: int = UNKNOWN
 
     def is_before(self, number: int, at: float) -> bool:
-        """Tell whether it was seen before the journal had the record *number*, written *at*.
+        """Return True if the change was seen before record *number* of the journal, written *at*.
 
         Only the time is known of an entry of an earlier release.
         """

@@ -83,7 +83,7 @@ class Index:
     is_new: bool = True
 
     def had_left_out(self, path: str) -> bool:
-        """Tell whether *path*, or a folder above it, existed but was left out."""
+        """Return True if *path*, or a folder above it, existed but was left out."""
         return not self.left_out.isdisjoint([path, *_folders_of(path)])
 
 

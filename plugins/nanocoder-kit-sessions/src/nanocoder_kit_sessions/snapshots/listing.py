@@ -81,7 +81,7 @@ class Listing:
                 self.ignored |= stamps.keys()
 
     def may_change_unseen(self, stamp: Stamp) -> bool:
-        """Tell whether the file may change once more without another stamp."""
+        """Return True if the file may change once more without another stamp."""
         return may_change_unseen(stamp, self.at_ns)
 
 
@@ -126,7 +126,7 @@ class _Only:
 
 
 def _is_cache(name: str) -> bool:
-    """Tell whether *name* is that of a cache which Python derives from other files."""
+    """Return True if *name* is that of a cache which Python derives from other files."""
     return name == "__pycache__" or name.endswith((".pyc", ".pyo"))
 
 
@@ -162,5 +162,5 @@ def stamps_of(files: Files, root: Path) -> Iterator[tuple[str, Stamp]]:
 
 
 def may_change_unseen(stamp: Stamp, at_ns: int) -> bool:
-    """Tell whether a file with *stamp*, read at *at_ns*, may change without a new stamp."""
+    """Return True if a file with *stamp*, read at *at_ns*, may change without a new stamp."""
     return max(stamp.modified, stamp.changed) >= at_ns - TICK_NS

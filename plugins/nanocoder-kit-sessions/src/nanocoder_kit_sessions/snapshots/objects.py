@@ -24,7 +24,7 @@ def name_of(kind: str, data: bytes) -> str:
 
 
 def has_object(repository: Path, name: str) -> bool:
-    """Tell whether an object has a file of its own; others are in a pack of many."""
+    """Return True if the object *name* is loose: it has a file of its own and is in no pack."""
     return os.path.exists(_file_of(repository, name))
 
 

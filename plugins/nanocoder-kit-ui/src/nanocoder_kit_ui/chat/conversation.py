@@ -218,7 +218,7 @@ class Conversation:
             yield event
 
     def has_plan(self) -> bool:
-        """Tell whether the last answer is a plan, which /go carries out."""
+        """Return True if the last answer is a plan, which /go carries out."""
         messages = self.session.messages
         is_plan = self.session.info.mode is Mode.PLAN
         return is_plan and bool(messages) and messages[-1].role == "assistant"

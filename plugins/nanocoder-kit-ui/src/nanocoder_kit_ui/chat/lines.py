@@ -45,13 +45,13 @@ def respond(conversation: Conversation, typed: Typed) -> Next | None:
 
 
 def is_command(text: str) -> bool:
-    """Tell a command from a prompt that begins with a path."""
+    """Return True if a line is a command, not a prompt that begins with a path."""
     word = text.split(maxsplit=1)[0]
     return word.startswith("/") and "/" not in word[1:]
 
 
 def waits(text: str) -> bool:
-    """Tell whether a line that is typed during a run has to wait for its end.
+    """Return True if a line that is typed during a run has to wait for its end.
 
     Such a line asks the program for something, so it must not reach the model.
     """

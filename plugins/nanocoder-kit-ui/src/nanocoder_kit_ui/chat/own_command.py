@@ -21,7 +21,7 @@ PASTED: Final = "A pasted ! runs nothing. Type ! and paste the command behind it
 
 
 def is_own_command(typed: Typed) -> bool:
-    """Tell whether the person wants to run a command by themselves."""
+    """Return True if *typed* is a command of the shell that the person runs, as after `!`."""
     return not typed.command and typed.text.startswith(SIGN)
 
 

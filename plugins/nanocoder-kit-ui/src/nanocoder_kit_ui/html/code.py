@@ -60,7 +60,7 @@ def code_html(code: str, language: str, until: float | None = None) -> str:
 
 
 def is_diff(text: str) -> bool:
-    """Tell whether *text* is or contains a unified diff."""
+    """Return True if *text* is or contains a unified diff."""
     return HUNK.search(text) is not None
 
 

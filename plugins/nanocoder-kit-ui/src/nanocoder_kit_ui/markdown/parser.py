@@ -50,7 +50,7 @@ def _emphasis(state: "StateInline", silent: bool) -> bool:  # noqa: FBT001 - mar
 
 
 def _is_word(character: str) -> bool:
-    """Tell whether a letter or digit of code is next to a mark; "" is the end of the text.
+    """Return True if a letter or digit of code is next to a mark; "" is the end of the text.
 
     Texts without spaces between words, such as Chinese, have marks inside of them.
     """
