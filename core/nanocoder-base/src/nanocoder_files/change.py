@@ -53,21 +53,21 @@ class FileState:
 
     @property
     def exists(self) -> bool:
-        """Tell whether anything is there."""
+        """Return True if the path has an entry of any kind."""
         return self.kind != FileKind.NOTHING
 
     @property
     def is_file(self) -> bool:
-        """Tell whether it is a regular file."""
+        """Return True if the entry is a regular file."""
         return self.kind == FileKind.FILE
 
     @property
     def is_directory(self) -> bool:
-        """Tell whether it is a directory."""
+        """Return True if the entry is a directory."""
         return self.kind == FileKind.DIRECTORY
 
     def resembles(self, other: "FileState") -> bool:
-        """Tell whether both have the same content; modes are ignored."""
+        """Return True if both have the same content; modes are ignored."""
         mine = (self.kind, self.digest, self.size, self.target)
         return mine == (other.kind, other.digest, other.size, other.target)
 
@@ -125,7 +125,7 @@ class Change:
         return self.target or self.path
 
     def conflicts_with(self, other: "Change") -> bool:
-        """Tell whether the order of reverting both matters.
+        """Return True if the order of reverting both matters.
 
         Several calls may need one directory, which is removed with the last of them.
         """

@@ -111,7 +111,7 @@ class ChangeLog:
         self.mark_restored(change)
 
     def is_contested(self, change: LoggedChange) -> bool:
-        """Tell whether another running call has changed the same path; raises OSError."""
+        """Return True if another running call has changed the same path; raises OSError."""
         return any(
             other.conflicts_with(change)
             for log in _running_logs_beside(self.path)

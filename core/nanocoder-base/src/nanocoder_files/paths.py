@@ -99,7 +99,7 @@ def tidy_path(path: str) -> str:
 
 
 def climbs(raw: str) -> bool:
-    """Tell whether the ".." in *raw* lead above the root, with all links ignored."""
+    """Return True if the ".." in *raw* lead above the root, with all links ignored."""
     depth = 0
     for part in raw.split("/"):
         depth += -1 if part == ".." else 1

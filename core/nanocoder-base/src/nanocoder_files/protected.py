@@ -144,7 +144,7 @@ def protection_of(path: str) -> Protection | None:
 
 
 def is_git_name(name: str) -> bool:
-    """Tell whether *name* is git's directory on some file system."""
+    """Return True if *name* is git's directory on some file system."""
     return fold_name(name) in _GIT_NAMES
 
 
@@ -168,13 +168,13 @@ def refused(path: str, reason: str) -> WorkspaceError:
 
 
 def touches(path: str, folders: Iterable[str]) -> bool:
-    """Tell whether absolute *path* is in, is, or contains one of *folders*, ignoring case."""
+    """Return True if absolute *path* is in, is, or contains one of *folders*, ignoring case."""
     place = _folded_path(path) + "/"
     return is_in(path, folders) or any((folder + "/").startswith(place) for folder in folders)
 
 
 def is_in(path: str, folders: Iterable[str]) -> bool:
-    """Tell whether absolute *path* is one of *folders* or is in one, ignoring case."""
+    """Return True if absolute *path* is one of *folders* or is in one, ignoring case."""
     place = _folded_path(path) + "/"
     return any(place.startswith(folder + "/") for folder in folders)
 

@@ -156,7 +156,7 @@ class Reading:
             self._known.note(self._resolved(path), version, lines, total)
 
     def has_read(self, path: str) -> bool:
-        """Tell whether this session has read all of *path*, perhaps in parts, or written it."""
+        """Return True if this session has read all of *path*, perhaps in parts, or written it."""
         return self._known.get(self._resolved(path), "") not in {"", *self._known.parts}
 
     def digest_of(self, path: str) -> str:
@@ -172,15 +172,15 @@ class Reading:
         return status
 
     def exists(self, path: str) -> bool:
-        """Tell whether *path*, following links, exists."""
+        """Return True if *path*, following links, exists."""
         return self._mode(path) != 0
 
     def is_file(self, path: str) -> bool:
-        """Tell whether *path*, following links, is a regular file."""
+        """Return True if *path*, following links, is a regular file."""
         return mode_of.S_ISREG(self._mode(path))
 
     def is_dir(self, path: str) -> bool:
-        """Tell whether *path*, following links, is a directory."""
+        """Return True if *path*, following links, is a directory."""
         return mode_of.S_ISDIR(self._mode(path))
 
     # Listing
@@ -226,7 +226,7 @@ class Reading:
         return 0
 
     def _is_output(self, path: str) -> bool:
-        """Tell whether *path*, existing or not, is directly in the outputs."""
+        """Return True if *path*, existing or not, is directly in the outputs."""
         folder, _, name = path.rpartition("/")
         return f"{folder}/" in self._outputs and name not in {"", ".", ".."}
 

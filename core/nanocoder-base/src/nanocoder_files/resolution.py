@@ -217,7 +217,7 @@ def _relative(place: str, root: str) -> str:
 
 
 def _exists_without_links(root: str, name: str) -> bool | None:
-    """Tell whether *name* exists in *root*; None if a link or an error requires the walk.
+    """Return True if *name* exists in *root*, None if a link or an error requires the walk.
 
     Most words and arguments name no link, and the walk takes four times as long.
     """

@@ -114,7 +114,7 @@ class Restore(Protocol[P]):
         return
 
     def _may_replace(self, place: P, now: FileState, change: Change) -> bool:
-        """Tell whether *place* may be replaced, though it changed after *change*."""
+        """Return True if *place* may be replaced, though it changed after *change*."""
 
     def _lose_move(self, change: Change, state: FileState) -> None:
         """Record that a file cannot get its old name, which has *state* now."""

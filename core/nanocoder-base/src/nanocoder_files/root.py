@@ -51,7 +51,7 @@ class Root(Beneath):
         return raw
 
     def _is_in_place(self) -> bool:
-        """Tell whether the path still leads to the directory that was opened."""
+        """Return True if the path still leads to the directory that was opened."""
         try:
             return os.path.samestat(os.stat(self.root), self._opened)
         except OSError:

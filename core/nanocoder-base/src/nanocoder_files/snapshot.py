@@ -33,7 +33,7 @@ class Sighting:
     is_known: bool = True
 
     def matches(self, path: str, status: os.stat_result | None, now: Callable[[], str]) -> bool:
-        """Tell whether the resolved *path* is unchanged; *now* computes its digest."""
+        """Return True if the resolved *path* is unchanged; *now* computes its digest."""
         if self.path != path:
             # The link itself is deleted or moved: its target does not matter, unless a file has
             # replaced the link.
@@ -59,7 +59,7 @@ class Snapshot:
         self._lock = threading.Lock()
 
     def __bool__(self) -> bool:
-        """Tell whether anything was recorded."""
+        """Return True if a path was recorded."""
         return bool(self._seen)
 
     @contextmanager

@@ -215,7 +215,7 @@ def flush_names(folder: Path | str, fd: int | None = None) -> None:
 
 
 def is_temporary(name: str) -> bool:
-    """Tell whether *name* is one that `temporary_name` returns."""
+    """Return True if *name* is one that `temporary_name` returns."""
     return _STRAY.fullmatch(name) is not None
 
 

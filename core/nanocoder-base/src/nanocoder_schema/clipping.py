@@ -61,7 +61,7 @@ class OutputLimit(NamedTuple):
         return cls(head_chars, chars - head_chars, head_lines, lines - head_lines)
 
     def holds(self, text: str) -> bool:
-        """Tell whether *text* is within the limit, or hardly longer, and so is not clipped."""
+        """Return True if *text* is within the limit, or hardly longer, and so is not clipped."""
         chars = self.head_chars + self.tail_chars
         lines = self.head_lines + self.tail_lines
         return len(text) <= chars and text.count("\n") < lines + 1 + lines * SLACK
@@ -168,7 +168,7 @@ def without_password(text: str) -> str:
 
 
 def repeats_itself(text: str, least: int = REPEATED_CHARS) -> bool:
-    """Tell whether *text* ends in a repeated passage, of *least* characters or more in total.
+    """Return True if *text* ends in a repeated passage, of *least* characters or more in total.
 
     The passage may have up to 2,000 characters. The time does not depend on the text's length.
     """

@@ -94,7 +94,7 @@ class _Walk:
 
 
 def _is_ambiguous(members: tuple[Any, ...]) -> bool:
-    """Tell whether a value's JSON type may not identify one of *members*."""
+    """Return True if a JSON object or array fits several of *members*."""
     forms = [unwrap(member).form for member in members]
     return any(sum(form in kinds for form in forms) > 1 for kinds in (OBJECTS, ARRAYS))
 

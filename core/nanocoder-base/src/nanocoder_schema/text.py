@@ -52,7 +52,7 @@ def for_terminal(text: str, *, keep_emoji: bool = True) -> str:
 
 
 def is_hidden(letter: str) -> bool:
-    """Tell whether a terminal could interpret or hide *letter*."""
+    """Return True if a terminal could interpret or hide *letter*."""
     return unicodedata.category(letter) in _HIDDEN or bool(re.match(f"[{_UNSEEN}]", letter))
 
 
@@ -68,7 +68,7 @@ def _visible(run: str, *, keep_emoji: bool) -> str:
 
 
 def _is_in_emoji(run: str, index: int) -> bool:
-    """Tell whether the invisible character at *index* forms an emoji with its neighbours."""
+    """Return True if the invisible character at *index* forms an emoji with its neighbours."""
     if run[index] == _JOINER:
         return _joins_emoji(run, index)
     if run[index] != _EMOJI_STYLE:
@@ -79,7 +79,7 @@ def _is_in_emoji(run: str, index: int) -> bool:
 
 
 def _joins_emoji(run: str, index: int) -> bool:
-    """Tell whether the joiner at *index* is between two parts of an emoji."""
+    """Return True if the joiner at *index* is between two parts of an emoji."""
     if index == 0 or index + 1 == len(run):
         return False
     before, after = run[index - 1], run[index + 1]

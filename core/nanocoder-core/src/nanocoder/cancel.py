@@ -51,7 +51,7 @@ class Cancel:
         self._detach = parent.on_set(lambda: self.set(parent.reason)) if parent else bool
 
     def is_set(self) -> bool:
-        """Tell whether the work should stop."""
+        """Return True if the work should stop."""
         return self._event.is_set()
 
     def set(self, reason: str = "interrupted") -> None:

@@ -51,7 +51,7 @@ class Statement:
 
     @property
     def is_header(self) -> bool:
-        """Tell whether a table begins here."""
+        """Return True if the line is the header of a table."""
         return self.text.startswith("[")
 
 
@@ -147,7 +147,7 @@ def above(cwd: Path) -> list[Path]:
 
 
 def is_trusted(folder: Path, *, environment: Mapping[str, str] = os.environ) -> bool:
-    """Tell whether the person trusts *folder* as it is now."""
+    """Return True if the person trusts *folder* as it is now."""
     try:
         folders = read_trusted(state_dir(environment) / "trusted.json")
         real = folder.resolve()

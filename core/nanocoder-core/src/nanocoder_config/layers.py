@@ -305,7 +305,7 @@ def checked(attribute: "Attribute[Any]", value: object) -> Any:
 
 
 def is_plain(attribute: "Attribute[Any]", value: object) -> bool:
-    """Tell whether *value* surely fits a field of a simple type without own validation."""
+    """Return True if *value* surely fits a field of a simple type without own validation."""
     is_free = not (attribute.validator or attribute.converter or _is_number(value))
     return is_free and attribute.type in EXPECTED and EXPECTED[attribute.type][1](value)
 

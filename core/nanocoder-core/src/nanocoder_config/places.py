@@ -111,7 +111,7 @@ def _is_inside(kind: str, root: Path, environment: Mapping[str, str]) -> bool:
 
 
 def _is_own(kind: str, root: Path, environment: Mapping[str, str]) -> bool:
-    """Tell whether *kind* is inside *root* only because the home directory is.
+    """Return True if *kind* is inside *root* only because the home directory is.
 
     A variable may point into a project's checkout, which the project controls; only the system's
     home directory may be a checkout.

@@ -97,7 +97,7 @@ def _folded(text: str, width: int, indent: int = 0) -> str:
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Tell whether *stream* is a terminal; false if it is closed or None."""
+    """Return True if *stream* is a terminal, False if it is closed or None."""
     with suppress(OSError, ValueError):
         return stream is not None and os.isatty(stream.fileno())
     return False

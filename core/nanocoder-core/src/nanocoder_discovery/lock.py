@@ -135,7 +135,7 @@ def _compiled_files(files: Iterable[Path]) -> Iterator[Path]:
 
 
 def _is_unchecked(path: Path) -> bool:
-    """Tell whether Python would run a compiled file without checking its source."""
+    """Return True if Python would run a compiled file without checking its source."""
     try:
         with path.open("rb") as file:
             head = file.read(8)

@@ -43,7 +43,7 @@ class Entry(Installed):
     since: int = 0
 
     def still_holds(self, plugin: Installed) -> bool:
-        """Tell whether the entry describes this installation with unchanged files."""
+        """Return True if the entry describes this installation with unchanged files."""
         sites = self.description.get("sites")  # of one that could not be described
         return (
             vars(plugin).items() <= vars(self).items()
@@ -63,7 +63,7 @@ class Entry(Installed):
 
     @property
     def is_policy(self) -> bool:
-        """Tell whether it judges calls, results or requests, and so may not be omitted."""
+        """Return True if the plugin judges calls, results or requests, and so must be loaded."""
         return bool(self.description.get("policy"))
 
     def rank(self, hook: str, otherwise: int) -> int:

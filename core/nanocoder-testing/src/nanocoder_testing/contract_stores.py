@@ -123,7 +123,7 @@ def _resuming_problems(
 
 
 def _refuses(attempt: Callable[..., object], name: str, cwd: Path) -> bool:
-    """Tell whether *attempt* raises UsageError."""
+    """Return True if *attempt* raises UsageError."""
     try:
         attempt(name, cwd=cwd)
     except UsageError:

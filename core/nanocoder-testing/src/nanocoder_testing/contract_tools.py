@@ -140,7 +140,7 @@ def _declaration_problems(tool: Tool[..., Any]) -> Iterator[str]:
 
 
 def _is_runnable(tool: Tool[..., Any]) -> bool:
-    """Tell whether examples may run here: not those of a tool that only uses the network."""
+    """Return True if examples may run here: not those of a tool that only uses the network."""
     return Effect.NETWORK not in tool.effects or Effect.EXECUTE in tool.effects
 
 

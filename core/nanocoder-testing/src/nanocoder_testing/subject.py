@@ -40,7 +40,7 @@ class Subject:
 
     @property
     def is_whole(self) -> bool:
-        """Tell whether it loads; the test that loads it reports the reason."""
+        """Return True if the plugin loads; the test that loads it reports an error."""
         try:
             return bool(self.description)
         except BaseException:  # noqa: BLE001 - sys.exit in a plugin is a failure, too
@@ -51,7 +51,7 @@ class Subject:
         return [entry["name"] for entry in self.description.get(what, ())] if self.is_whole else []
 
     def implements(self, hook: str) -> bool:
-        """Tell whether it implements *hook*."""
+        """Return True if the plugin implements *hook*."""
         return self.is_whole and hook in self.description["hooks"]
 
     def alone(self) -> Plugins:

@@ -122,7 +122,7 @@ class Approvals:
         raise Denied(f"denied: you were asked {MAX_QUESTIONS} times; each edit needed an approval")
 
     def _needs_no_question(self, state: CallState, answered: Verdict | None) -> bool:
-        """Tell whether a call needs no question, and record whether its steps need none either.
+        """Return True if a call needs no question, and record whether its steps need none either.
 
         A rule for some paths does not cover the commands among the steps, and an approval by the
         mode was judged by no policy: such approvals do not cover the steps.
@@ -266,7 +266,7 @@ class Approvals:
         return group
 
     def _is_still_valid(self, state: CallState) -> bool:
-        """Tell whether a yes still answers the question; raises Denied if the call is denied now.
+        """Return True if a yes still answers the question; raises Denied if the call is denied now.
 
         While the question was open the mode may have changed, or a path may have become a link.
         """

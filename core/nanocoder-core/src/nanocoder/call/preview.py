@@ -30,7 +30,7 @@ DRY_RUN_RESULT: Final = (
 
 
 def is_performed(tool: Tool[..., Any], call: ToolCall) -> bool:
-    """Tell whether a dry run performs a call: it only reads, or only calls other tools."""
+    """Return True if a dry run performs a call: it only reads, or only calls other tools."""
     only_calls = tool.only_reads is None and ANY_TOOL in tool.composed_of
     return only_calls or tool.certainly_reads(call.arguments)
 
@@ -105,7 +105,7 @@ def _render(
 
 
 def _has_message(error: ToolError) -> bool:
-    """Tell whether a plugin's error has a message that can be read."""
+    """Return True if a plugin's error has a message that can be read."""
     try:
         return isinstance(str(error), str) and isinstance(error.error_class, str)
     except Exception:  # noqa: BLE001 - a plugin's code may do anything there

@@ -141,7 +141,7 @@ class CallState:
 
     @property
     def is_covered(self) -> bool:
-        """Tell whether the approval of the parent, which still runs, holds for this step."""
+        """Return True if the approval of the parent, which still runs, holds for this step."""
         parent = self.parent
         if parent is None or not (parent.is_running and parent.is_agreed):
             return False
@@ -292,7 +292,7 @@ def consent_key(verdict: Verdict, call: ToolCall, tool: Tool[..., Any]) -> tuple
 
 
 def _is_exact(call: ToolCall, tool: Tool[..., Any]) -> bool:
-    """Tell whether "always" covers the same arguments only, because a person has to see them."""
+    """Return True if "always" covers the same arguments only, because a person has to see them."""
     # A tool that declares no effects may have any.
     reaches_out = not tool.effects or bool(tool.effects & {Effect.EXECUTE, Effect.NETWORK})
     return reaches_out or tool.risk is Risk.DESTRUCTIVE or tool.wants_consent(call.arguments)

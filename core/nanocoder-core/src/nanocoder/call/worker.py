@@ -69,7 +69,7 @@ class Worker:
 
     @property
     def is_left_behind(self) -> bool:
-        """Tell whether the work was abandoned: it goes on although it was cancelled."""
+        """Return True if the work was abandoned: it goes on although it was cancelled."""
         return self.thread is not None and not self._ended and self._cancel.is_set()
 
     def emit(self, event: Event) -> None:

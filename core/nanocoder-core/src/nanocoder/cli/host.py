@@ -100,7 +100,7 @@ class Host:
 
     @property
     def is_interactive(self) -> bool:
-        """Tell whether standard input and output are terminals."""
+        """Return True if standard input and output are terminals."""
         return console.is_terminal(sys.stdin) and console.is_terminal(sys.stdout)
 
     @property

@@ -166,7 +166,7 @@ class Judgement(NamedTuple):
 
     @property
     def is_plain_allow(self) -> bool:
-        """Tell whether the call may run with its own arguments."""
+        """Return True if the call may run with its own arguments."""
         return self.verdict.decision is Decision.ALLOW and not self.rewritten_by
 
 

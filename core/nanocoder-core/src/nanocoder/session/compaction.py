@@ -100,7 +100,7 @@ def tokens_of(messages: Sequence[Message]) -> int:
 
 
 def is_whole(messages: Sequence[Message]) -> bool:
-    """Tell whether all items are messages, and each call has its result in the next one."""
+    """Return True if all items are messages, and each call has its result in the next one."""
     ends, kinds = Message("user"), {type(message) for message in messages}
     return kinds == {Message} and all(
         {call.id for call in message.calls} == {result.call_id for result in following.results}

@@ -142,7 +142,7 @@ class Run:
         return (yield from self._last_turn(StopReason.TURN_LIMIT, reason))
 
     def _has_more(self) -> bool:
-        """Tell whether typed lines or news continue the run after its answer.
+        """Return True if typed lines or news continue the run after its answer.
 
         Without a person at a terminal, background work is awaited first: the end of the run may be
         the end of the session.

@@ -104,7 +104,7 @@ class Reply:
             raise ProviderError(f"{self.model} ended without finishing its reply", kind="protocol")
 
     def broke_off(self, error: ProviderError) -> bool:
-        """Tell whether *error* cut a reply that had begun, so that a retry may help."""
+        """Return True if *error* cut a reply that had begun, so that a retry may help."""
         return self._size > 0 and error.retry is not False and error.kind in BROKEN_OFF
 
     def unfinished(self, note: str, keep: Callable[[str], Event]) -> Iterator[Event]:

@@ -109,7 +109,7 @@ class Runtime(_Working):
         return self.tool_list.tools()
 
     def _has(self, need: str, plugin: str) -> bool:
-        """Tell whether the need of a tool of *plugin* is met, loading the plugin only if it must.
+        """Return True if the need of a tool of *plugin* is met, loading the plugin only if it must.
 
         Raises: ConfigError.
         """

@@ -57,7 +57,7 @@ def choose_sandbox(plugins: Plugins, name: str) -> tuple[Chosen | None, list[str
 
 
 def is_wanted(config: Config) -> bool:
-    """Tell whether the settings ask for a sandbox, if one works."""
+    """Return True if the settings ask for a sandbox, if one works."""
     return config.core.sandbox not in {"", NONE} or config.core.require_sandbox
 
 

@@ -92,7 +92,7 @@ class ToolContext:
         return self._tools()
 
     def offers(self, tool: str, parameter: str) -> bool:
-        """Tell whether *tool* offers *parameter* to the model; a small model gets fewer of them."""
+        """Return True if *tool* offers *parameter* to the model; a small model gets fewer."""
         properties = {info.name: info.parameters["properties"] for info in self.tools}
         return tool not in properties or parameter in properties[tool]
 
@@ -210,11 +210,11 @@ class Tool(Generic[P, R]):
 
     @property
     def is_read_only(self) -> bool:
-        """Tell whether the tool only reads, without an effect outside."""
+        """Return True if the tool only reads, without an effect outside."""
         return bool(self.effects) and not self.effects & {Effect.WRITE, Effect.EXECUTE}
 
     def certainly_reads(self, arguments: Mapping[str, Any]) -> bool:
-        """Tell whether a call with *arguments* only reads; false if the tool's check fails."""
+        """Return True if a call with *arguments* only reads, False if the tool's check fails."""
         if self.is_read_only:
             return True
         try:
@@ -224,7 +224,7 @@ class Tool(Generic[P, R]):
             return False
 
     def wants_consent(self, arguments: Mapping[str, Any]) -> bool:
-        """Tell whether the tool itself asks for approval; true if its check fails."""
+        """Return True if the tool itself asks for approval, or its check fails."""
         try:
             return self.confirm is not None and bool(self.confirm(arguments))
         except Exception:  # noqa: BLE001 - the tool's own code may do anything there
@@ -271,7 +271,7 @@ Tools = dict[str, Tool[..., Any]]
 
 
 def takes_context(function: Callable[..., Any]) -> bool:
-    """Tell whether a handler has a parameter called ctx."""
+    """Return True if a handler has a parameter called ctx."""
     code = getattr(function, "__code__", None)
     count = code.co_argcount + code.co_kwonlyargcount if code else 0
     return code is not None and "ctx" in code.co_varnames[:count]
