@@ -41,13 +41,13 @@ class Pattern(NamedTuple):
     path: str
 
     def denies(self, text: str) -> bool:
-        """Tell whether this may be about the address *text*; doubt counts as yes."""
+        """Return True if this may be about the address *text*; doubt counts as yes."""
         readings = list(_readings(text))
         both = ((each, each.path, _decode_path(each.path)) for each in readings)
         return not readings or any(self._is_about(*each) for each in both)
 
     def allows(self, text: str) -> bool:
-        """Tell whether *text* is certainly one of the addresses; doubt counts as no."""
+        """Return True if *text* is certainly one of the addresses; doubt counts as no."""
         address = None if re.compile(_ODD).search(text) else address_of(text)
         if address is None or "@" in text.partition("://")[2].partition("/")[0]:
             return False

@@ -89,7 +89,7 @@ class CallContext:
 
     @property
     def lacks_sandbox(self) -> bool:
-        """Tell whether the model's command should run in a sandbox, and none works."""
+        """Return True if the model's command should run in a sandbox, and none works."""
         if not self.started or self.call.typed:
             return False
         try:
@@ -100,7 +100,7 @@ class CallContext:
 
     @property
     def trusts_sandbox(self) -> bool:
-        """Tell whether the settings let a sandbox stand in for a question."""
+        """Return True if the settings let a sandbox stand in for a question."""
         return self.settings.sandboxed == "allow" and not self.settings.only_managed_allow
 
     @property
@@ -128,12 +128,12 @@ class CallContext:
 
     @property
     def is_held(self) -> bool:
-        """Tell whether a sandbox keeps secret and protected files from the call's command."""
+        """Return True if a sandbox keeps secret and protected files from the call's command."""
         return self.access in {Access.READ, Access.WRITE}
 
     @property
     def may_use_sandbox(self) -> bool:
-        """Tell whether a command may run unasked because a sandbox holds it."""
+        """Return True if a command may run unasked because a sandbox holds it."""
         return self.trusts_sandbox and self.is_held
 
     @cached_property

@@ -114,7 +114,7 @@ def _is_recursive(texts: Sequence[str], letters: str) -> bool:
 
 
 def _is_narrow(words: Sequence[Word]) -> bool:
-    """Tell whether find selects only some files."""
+    """Return True if find selects only some files."""
     return any(
         word.text in _NARROWING and {*"".join(each.text for each in words[at : at + 1])} - {*"*?./"}
         for at, word in enumerate(words, 1)
@@ -196,7 +196,7 @@ class _Shell:
 
 
 def _is_vital(path: str) -> bool:
-    """Tell whether a path is the root of the disk, of the system or of a home."""
+    """Return True if a path is the root of the disk, of the system or of a home."""
     path = posixpath.normpath(path).replace("//", "/")
     is_home = path == os.path.expanduser("~") != "/" or _HOME.fullmatch(path) is not None
     return path in _VITAL or is_home

@@ -47,7 +47,7 @@ def offers(context: "CallContext") -> tuple[str, ...]:
 
 
 def holds_for_session_only(rules: Iterable[str]) -> bool:
-    """Tell whether a rule is the name of a tool, with any arguments."""
+    """Return True if a rule is the name of a tool, with any arguments."""
     return any("(" not in rule for rule in rules)
 
 
@@ -80,7 +80,7 @@ def _of_command(context: "CallContext") -> tuple[str, ...]:
 
 
 def _may_be_granted(command: "Command", context: "CallContext") -> bool:
-    """Tell whether one command is plain, and does nothing that a person should see each time."""
+    """Return True if one command is plain, and does nothing that a person should see each time."""
     words = [word.text for word in command.words]
     if not words or not all(each.is_harmless for each in command.redirects):
         return False

@@ -72,7 +72,7 @@ def _with_path_outside(context: CallContext, verdict: Verdict) -> Verdict:
 
 
 def _is_output(context: CallContext, path: "ResolvedPath") -> bool:
-    """Tell whether a path is in the directory with the full outputs of this session."""
+    """Return True if a path is in the directory with the full outputs of this session."""
     outputs = context.session.outputs
     return outputs is not None and f"{path.place}/".startswith(f"{outputs}/")
 
@@ -276,7 +276,7 @@ def _is_safe(context: CallContext) -> bool:
 
 
 def _only_edits(context: CallContext) -> bool:
-    """Tell whether a call only changes files of the workspace, and destroys none."""
+    """Return True if a call only changes files of the workspace, and destroys none."""
     tool, paths = context.tool, context.paths
     changes_files = Effect.WRITE in tool.effects and not tool.effects & REACHES_OUT
     is_inside = bool(paths) and all(path.is_inside for path in paths)

@@ -41,7 +41,7 @@ class Offered:
 
 
 def _is_for_all_calls(rule: "Rule") -> bool:
-    """Tell whether a rule is about a tool by name or plugin, and about all its arguments."""
+    """Return True if a rule is about a tool by name or plugin, and about all its arguments."""
     return not rule.pattern and not rule.table.effect and not rule.table.risk
 
 

@@ -164,7 +164,7 @@ def _reads_paths(tool: Tool[..., Any]) -> bool:
 
 
 def _changes_paths(tool: Tool[..., Any]) -> bool:
-    """Tell whether a tool may change the files that it names; patterns about commands are words."""
+    """Return True if a tool may change the files that it names; a tool of commands names words."""
     may_write = Effect.WRITE in tool.effects or not tool.effects
     return _takes_path(tool) and may_write and Effect.EXECUTE not in tool.effects
 

@@ -95,7 +95,7 @@ def forbids(rule: Rule, context: "CallContext") -> Match:
 
 
 def allows(rule: Rule, context: "CallContext") -> bool:
-    """Tell whether a rule that allows covers all arguments of a call; doubt counts as no."""
+    """Return True if a rule that allows covers all arguments of a call; doubt counts as no."""
     if context.paths:
         return all(rules.names_path(rule, (name,)) for name in context.path_names)
     return rules.names_argument(rule, context.call.arguments, any_of=False)

@@ -64,7 +64,7 @@ class Rule:
 
     @property
     def allows(self) -> bool:
-        """Tell whether it allows, which says which way doubt counts."""
+        """Return True if the rule allows: then it must not apply in doubt."""
         return self.table.verdict == "allow"
 
     @cached_property
@@ -89,20 +89,20 @@ class Rule:
 
     @property
     def is_bare(self) -> bool:
-        """Tell whether the rule has only a tool; `(**)` is about any path."""
+        """Return True if the rule has only a tool; `(**)` is about any path."""
         return not self.pattern and "(" not in self.text
 
     @property
     def is_absolute(self) -> bool:
-        """Tell whether the pattern, as one of paths, starts at the root of the disk or at home."""
+        """Return True if the pattern, of paths, starts at the root of the disk or at home."""
         return self.pattern.startswith(("/", "~/"))
 
     def names(self, tool: str) -> bool:
-        """Tell whether this rule is about a tool called *tool*."""
+        """Return True if this rule is about a tool called *tool*."""
         return self.tool in (tool, ANYTHING) or fnmatchcase(tool, self.tool)
 
     def is_about(self, tool: "Tool[..., Any]") -> bool:
-        """Tell whether this rule is about *tool*, apart from its name; doubt makes it stricter."""
+        """Return True if this rule is about *tool*, apart from its name; doubt is strict."""
         effect, risk, plugin = self.table.effect, self.table.risk, self.table.plugin
         # A tool that does not say what it does may do anything.
         is_told = self.allows or bool(tool.effects)
@@ -115,7 +115,7 @@ class Rule:
         return not plugin or fnmatchcase(tool.plugin, plugin)
 
     def holds(self, session: SessionInfo, mode: Mode) -> bool:
-        """Tell whether this rule applies in *session*, now."""
+        """Return True if this rule applies in *session*, now."""
         table, agent = self.table, session.agent or MAIN_AGENT
         return (
             (not table.agent or fnmatchcase(agent.casefold(), table.agent.casefold()))
@@ -127,7 +127,7 @@ class Rule:
 
     @property
     def has_expired(self) -> bool:
-        """Tell whether the rule no longer counts; a date counts to its end."""
+        """Return True if the rule no longer counts; a date counts to its end."""
         expires = self.table.expires
         if isinstance(expires, datetime):
             return expires.astimezone() <= datetime.now().astimezone()
@@ -203,7 +203,7 @@ def rule_of(table: RuleTable) -> Rule:
 
 
 def names_folder(pattern: str, session: SessionInfo) -> bool:
-    """Tell whether a session works in a folder that *pattern* matches, or below it."""
+    """Return True if a session works in a folder that *pattern* matches, or below it."""
     folders = (session.cwd, *session.origins)
     return names_place(pattern, ([str(each) for each in (at, *at.parents)[:-1]] for at in folders))
 
@@ -247,7 +247,7 @@ def _check_allowing(rule: Rule) -> None:
 
 
 def names_path(rule: Rule, spellings: Iterable[str]) -> bool:
-    """Tell whether a rule's glob matches a path by one of its folded *spellings*.
+    """Return True if a rule's glob matches a path by one of its folded *spellings*.
 
     Without a slash it matches names at any depth.
     """
@@ -255,7 +255,7 @@ def names_path(rule: Rule, spellings: Iterable[str]) -> bool:
 
 
 def names_place(pattern: str, places: Iterable[Sequence[str]]) -> bool:
-    """Tell whether an absolute glob may match one of *places*, each a path's spellings."""
+    """Return True if an absolute glob may match one of *places*, each a path's spellings."""
     globs = [glob(each) for each in paths.globs(os.path.expanduser(pattern))]
     folded = (paths.fold_path(path) for place in places for path in place)
     return any(each.fullmatch(path) for path in folded for each in globs)
@@ -282,7 +282,7 @@ def glob(pattern: str) -> re.Pattern[str]:
 
 
 def names_argument(rule: Rule, arguments: Mapping[str, Any], *, any_of: bool) -> bool:
-    """Tell whether a rule's pattern matches the main argument, or with *any_of* any argument."""
+    """Return True if a rule's pattern matches the main argument, or with *any_of* any argument."""
     texts = {key: value for key, value in arguments.items() if isinstance(value, str)}
     if any_of:
         return any(_denies_argument(rule, key, text) for key, text in texts.items())

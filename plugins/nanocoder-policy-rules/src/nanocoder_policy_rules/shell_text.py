@@ -55,7 +55,7 @@ class Redirect(NamedTuple):
 
     @property
     def is_harmless(self) -> bool:
-        """Tell whether it discards output, or joins standard error to it."""
+        """Return True if the redirection discards output, or joins standard error to it."""
         text = self.target.text if self.target else ""
         if self.operator.endswith(">&"):
             return text.isdigit()
@@ -259,7 +259,7 @@ def _words_behind(redirect: "Node") -> Iterator[Word]:
 
 
 def _is_of_command(parent: "Node") -> bool:
-    """Tell whether a redirection below *parent* is that of one simple command."""
+    """Return True if a redirection below *parent* is that of one simple command."""
     if parent.type != "redirected_statement":
         return parent.type in _COMMANDS
     body = parent.child_by_field_name("body")

@@ -46,7 +46,7 @@ class Word:
 
     @property
     def is_literal(self) -> bool:
-        """Tell whether the shell passes the word on as *text*."""
+        """Return True if the shell passes the word on as *text*."""
         return not (self.is_computed or self.has_glob)
 
 
@@ -54,7 +54,7 @@ COMPUTED: Final = Word("$(…)", is_computed=True)
 
 
 def is_cut_otherwise(node: "Node") -> bool:
-    """Tell whether the words of a command, or the parts of one, are cut where bash does not do so.
+    """Return True if the words of a command, or parts of a word, are cut where bash cuts none.
 
     *node* is of one of the types in CUT.
     """

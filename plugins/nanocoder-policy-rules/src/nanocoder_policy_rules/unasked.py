@@ -52,7 +52,7 @@ _UNCHECKED: Final = frozenset(("function_definition", "c_style_for_statement", "
 
 
 def only_reads(context: "CallContext") -> bool:
-    """Tell whether a call's command runs nothing but the short list, on files it may read."""
+    """Return True if a call's command runs nothing but the short list, on files it may read."""
     return why_not_reading(context) is None
 
 
@@ -69,12 +69,12 @@ def why_not_reading(context: "CallContext") -> str | None:
 
 
 def is_plain(script: Script) -> bool:
-    """Tell whether all of a script is of the plain syntax."""
+    """Return True if all of a script is of the plain syntax."""
     return bool(script.commands) and not script.problem and script.features <= PLAIN
 
 
 def command_only_reads(command: Command, context: "CallContext") -> bool:
-    """Tell whether one command is of the short list, with options and files on which it reads."""
+    """Return True if a command is of the short list, with options and files that it only reads."""
     if command.assignments or not all(map(_IS_HARMLESS, command.redirects)):
         return False
     if not command.words or not all(map(_IS_LITERAL, command.words)):
@@ -86,7 +86,7 @@ def command_only_reads(command: Command, context: "CallContext") -> bool:
 
 
 def is_of_system(name: str) -> bool:
-    """Tell whether the shell finds *name* first in a directory of the system.
+    """Return True if the shell finds *name* first in a directory of the system.
 
     A program elsewhere, such as a version manager's, may read the workspace before it does what
     its name says. A link elsewhere to the system's program of that name is that program.
@@ -108,7 +108,7 @@ def _may_take(name: str, word: str, context: "CallContext") -> bool:
 
 
 def may_read(word: str, context: "CallContext") -> bool:
-    """Tell whether a word names a file of the workspace that may be read, or nothing."""
+    """Return True if a word names a file of the workspace that may be read, or nothing."""
     path = context.operand(word)
     if not path.is_inside or path.is_private:
         return False
@@ -144,7 +144,7 @@ def _only_reads_inside(command: Command, places: "Sequence[CallContext]") -> boo
 
 
 def _covers_in(rule: Rule, command: Command, places: "Sequence[CallContext]") -> bool:
-    """Tell whether a rule covers a command in all *places* where it may run."""
+    """Return True if a rule covers a command in all *places* where it may run."""
     inner = unwrapped(command)
     if inner.program == "git" and any(map(_may_start, places)):
         return False
@@ -185,7 +185,7 @@ def _behind(rule: Rule, command: Command) -> list[Word] | None:
 
 
 def _is_covered(word: Word, rule: Rule, context: "CallContext") -> bool:
-    """Tell whether the `*` of a rule stands for a word: it starts nothing, and stays inside."""
+    """Return True if the `*` of a rule stands for a word: it starts nothing, and stays inside."""
     program = rule.words[0].rpartition("/")[2]
     starting = STARTING.get(" ".join(rule.words[:2]), STARTING.get(program, ()))
     if word.is_computed or word.has_glob or word.text[:1] in _FORCING:
@@ -207,7 +207,7 @@ def _parts_of(text: str) -> set[str]:
 
 
 def _is_option(name: str, option: str) -> bool:
-    """Tell whether *name* may be *option*: abbreviated, or joined to other letters."""
+    """Return True if *name* may be *option*: abbreviated, or joined to other letters."""
     if name.startswith("--"):
         return len(name) > len("--") and option.startswith(name)
     if option.startswith("--") or len(option) > len("-x"):
@@ -224,7 +224,7 @@ def _stays_inside(word: str, context: "CallContext") -> bool:
 
 
 def _is_plain_around(command: Command, context: "CallContext") -> bool:
-    """Tell whether assignments and redirections change nothing beyond what can be seen."""
+    """Return True if assignments and redirections change nothing beyond what can be seen."""
     for name, value in command.assignments:
         if value.is_computed or LOADERS.fullmatch(name) or name in _UNSAFE_NAMES:
             return False
@@ -245,7 +245,7 @@ def _entered(command: Command, context: "CallContext") -> "CallContext | None":
 
 
 def _may_start(context: "CallContext") -> bool:
-    """Tell whether git could start a program that a repository here names."""
+    """Return True if git could start a program that a repository here names."""
     from nanocoder_kit_process.git import reason_not_plain  # most commands need none
 
     return bool(reason_not_plain(os.path.realpath(context.folder)))
