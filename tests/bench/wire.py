@@ -98,7 +98,7 @@ class Player:
         return reply_of(self._steps.pop(0), tools)
 
     def _sees_the_way(self, tools: Sequence[ToolForm]) -> bool:
-        """Tell whether a result since the mistake says what the next step needs."""
+        """Return True if a result since the mistake says what the next step needs."""
         seen = "\n".join(self._results[len(self._mistake.before) :])
         clues = [self._mistake.clue] if self._mistake.clue else []
         if not clues:

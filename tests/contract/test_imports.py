@@ -240,6 +240,6 @@ def test_each_module_imports_alone_without_a_warning_and_front_doors_without_slo
 
 
 def is_front_door(name: str) -> bool:
-    """Tell whether others import it at once: a package, or a component of the core."""
+    """Return True if others import it at once: a package, or a component of the core."""
     component = name.startswith("nanocoder.") and name.count(".") == 1
     return "." not in name or component

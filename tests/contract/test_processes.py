@@ -77,7 +77,7 @@ def environment_of(call: ast.Call, name: str) -> ast.expr | None:
 
 
 def is_ours(environment: ast.expr) -> bool:
-    """Tell whether an expression hands on what we have ourselves."""
+    """Return True if an expression hands on what we have ourselves."""
     if isinstance(environment, ast.Call) and ast.unparse(environment.func) == "environment":
         return False
     text = ast.unparse(environment)

@@ -24,7 +24,7 @@ def test_a_whole_file_is_left_to_full_only_for_a_listed_reason():
 
 
 def is_full(file):
-    """Tell whether a file marks all of its tests."""
+    """Return True if a file marks all of its tests."""
     return any(
         isinstance(node, ast.Assign)
         and ast.unparse(node.targets[0]) == "pytestmark"

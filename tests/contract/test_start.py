@@ -79,7 +79,7 @@ def plugins_of(kinds):
 
 
 def speaks_at_the_start(module):
-    """Tell whether a plugin adds to the prompt, sees every event or changes each request."""
+    """Return True if a plugin adds to the prompt, sees every event or changes each request."""
     files = [file for package in repository.plugins() for file in package.files]
     text = "".join(file.read_text(encoding="utf-8") for file in files if module in file.parts)
     hooks = ("nanocoder_prompt", "nanocoder_event", "nanocoder_before_request")

@@ -13,7 +13,7 @@ NOT_RUN = "<!-- not run"
 
 
 def wraps(package):
-    """Tell whether *package* has no tool of its own."""
+    """Return True if *package* has no tool of its own."""
     return WRAPS in (package.source / "__init__.py").read_text(encoding="utf-8")
 
 

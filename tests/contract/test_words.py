@@ -21,7 +21,7 @@ VAGUE = frozenset({
 # fmt: on
 # A docstring that begins so names a question, not the thing that is returned or defined.
 QUESTION = re.compile(
-    r"(Return|Yield|Say|Tell|Note) (what|which|how|where|who|whose|why)\b|(Return|Yield) whether\b"
+    r"(Return|Yield|Say|Tell|Note) (what|which|whether|how|where|who|whose|why)\b"
     r"|(What|Which|Whether|How|Where|Who|Whose|Why|That which)\b"
 )
 SENTENCE_ENDS = re.compile(r"(?<=[.!?:])\s+|\n\s*\n|\n\s*[-*] ")
@@ -152,7 +152,8 @@ def test_a_sentence_has_its_subject_first(text, expected):
         ('def ask():\n    """Return whether it is."""', 1),
         ('WIDTH = 3\n"""How wide it is."""', 1),
         ('def ask():\n    """Say why not."""', 1),
-        ('def ask():\n    """Tell whether it is."""', 0),
+        ('def ask():\n    """Tell whether it is."""', 1),
+        ('def ask():\n    """Return True if it is."""', 0),
         ('x = "What is it?"', 0),
     ],
 )
@@ -160,13 +161,15 @@ def test_a_docstring_names_the_thing_not_a_question(source, expected):
     assert len(list(question_docstrings(ast.parse(source)))) == expected
 
 
-def test_no_docstring_begins_with_a_question():
-    remaining = [
-        f"{repository.shown(path)}:{line}"
-        for path in repository.sources()
-        for line in question_docstrings(repository.tree(path))
-    ]
-    assert not remaining, "\n".join(remaining)
+def test_no_docstring_begins_with_a_question_but_those_that_are_listed():
+    allowed = {entry["package"]: entry["count"] for entry in repository.exceptions("openings")}
+    for package in repository.packages():
+        questions = [
+            f"{repository.shown(path)}:{line}"
+            for path in package.files
+            for line in question_docstrings(repository.tree(path))
+        ]
+        assert len(questions) == allowed.get(package.name, 0), "\n".join(questions)
 
 
 def test_names_and_sentences_are_plain_but_for_the_figures_that_are_listed():

@@ -71,7 +71,7 @@ def cases() -> list[dict[str, Any]]:
 
 
 def runs_here(case: dict[str, Any]) -> bool:
-    """Tell whether a case needs nothing but files, rules and calls."""
+    """Return True if a case needs nothing but files, rules and calls."""
     needs = set(case["setup"]) - {"sh", "policy", "shell", "env"}
     if case["setup"].get("server", "").startswith(LOOPBACK) and "PORT2" not in str(case):
         needs -= {"server"}
@@ -80,7 +80,7 @@ def runs_here(case: dict[str, Any]) -> bool:
 
 
 def is_shell(case: dict[str, Any]) -> bool:
-    """Tell whether a case is about a command."""
+    """Return True if a case is about a command."""
     return case["area"] == "shell-permission"
 
 
@@ -104,7 +104,7 @@ def price() -> frozenset[str]:
 
 
 def is_for_the_screen(case: dict[str, Any]) -> bool:
-    """Tell whether a case is a file whose text attacks the person who sees it."""
+    """Return True if a case is a file whose text attacks the person who sees it."""
     return set(case["setup"]) == {"sh", "file"} and case["action"].get("tool") == "read"
 
 

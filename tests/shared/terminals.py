@@ -53,7 +53,7 @@ class ForkedTerminal:
         os.write(self.child_fd, text.encode())
 
     def getecho(self) -> bool:
-        """Tell whether the terminal shows what is typed."""
+        """Return True if the terminal shows what is typed."""
         return bool(termios.tcgetattr(self.child_fd)[3] & termios.ECHO)
 
     def kill(self, number: int) -> None:

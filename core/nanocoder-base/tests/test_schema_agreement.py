@@ -68,7 +68,7 @@ def signature_of(annotation: Any) -> Signature:
 
 
 def accepts(signature: Signature, arguments: Any) -> bool:
-    """Tell whether the check takes *arguments*; it may refuse, and do nothing else."""
+    """Return True if the check takes *arguments*; it may refuse, and do nothing else."""
     try:
         signature.check(arguments)
     except BadArguments as error:

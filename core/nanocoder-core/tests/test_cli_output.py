@@ -22,7 +22,7 @@ ANSWER = {"text": HOSTILE, "deltas": 7}
 
 
 def only_text(printed):
-    """Tell whether nothing but letters, line feeds and tabs was printed."""
+    """Return True if nothing but letters, line feeds and tabs was printed."""
     return all(one.isprintable() or one in "\n\t" for one in printed)
 
 

@@ -158,7 +158,7 @@ def read(project: Project, folder: Path) -> dict[str, str]:
 
 
 def is_like(path: PurePosixPath, pattern: str) -> bool:
-    """Tell whether a path has as many parts as the pattern, and matches it."""
+    """Return True if a path has as many parts as the pattern, and matches it."""
     return len(path.parts) == pattern.count("/") + 1 and path.match(pattern)
 
 
