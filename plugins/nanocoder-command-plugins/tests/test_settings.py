@@ -159,7 +159,7 @@ def test_a_slip_in_the_file_keeps_nobody_from_removing_it(nanocoder):
 
 
 def waits_for(lock):
-    """Tell whether a process waits for the lock of a file."""
+    """Return True if a process waits for the lock of a file."""
     inode = f":{lock.stat().st_ino} "
     lines = Path("/proc/locks").read_text().splitlines()
     return any("->" in line and inode in line for line in lines)

@@ -159,7 +159,7 @@ PAYLOADS = [
 
 
 def is_refused(rule):
-    """Tell whether a rule is too wide, so that nothing starts with it."""
+    """Return True if a rule is too wide, so that nothing starts with it."""
     try:
         Settings(allow=(rule,))
     except ValueError:

@@ -54,7 +54,7 @@ def test_a_model_that_is_being_loaded_can_be_left(tmp_path, monkeypatch):
 
 
 def has_engine(pid):
-    """Tell whether a process has the engine's code in its memory; then it loads the model."""
+    """Return True if a process has the engine's code in its memory; then it loads the model."""
     return "xllamacpp" in Path(f"/proc/{pid}/maps").read_text()
 
 

@@ -29,7 +29,7 @@ def await_that(question):
 
 
 def runs(mark):
-    """Tell whether a process has *mark* in its command line, and is no zombie."""
+    """Return True if a process has *mark* in its command line, and is no zombie."""
     return bool(processes_with(mark))
 
 

@@ -74,7 +74,7 @@ def seconds() -> str:
 
 @pytest.fixture
 def is_running() -> Callable[[str], bool]:
-    """Tell whether some process has this word among its arguments."""
+    """Return True if some process has this word among its arguments."""
 
     def find(word: str) -> bool:
         for entry in Path("/proc").iterdir():

@@ -112,7 +112,7 @@ def runs_like(lines, old):
 
 
 def same_around(before, after, first, last, *, ends_line):
-    """Tell whether all that stands before line *first* and behind line *last* is as it was.
+    """Return True if all that stands before line *first* and behind line *last* is as it was.
 
     The end of line *last* stays, too, unless it is one of those that were to go.
     """

@@ -110,11 +110,11 @@ class Talk:
         return self._child.pid
 
     def gathers_lines(self):
-        """Tell whether the terminal hands over whole lines only."""
+        """Return True if the terminal hands over whole lines only."""
         return bool(termios.tcgetattr(self._child.child_fd)[3] & termios.ICANON)
 
     def echoes(self):
-        """Tell whether the terminal shows what is typed."""
+        """Return True if the terminal shows what is typed."""
         return self._child.getecho()
 
     def shell_takes_over(self):

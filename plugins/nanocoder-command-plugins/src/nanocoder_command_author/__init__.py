@@ -1,10 +1,11 @@
 """The commands `plugins new`, `test`, `check` and `hooks`: for authors of plugins."""
 
+from argparse import Namespace
 from typing import Final
 
 from nanocoder import Argument, Command, Host, hookimpl
 
-from nanocoder_command_author import check, hooks, new, testing
+from nanocoder_command_author import hooks, new, testing
 
 KINDS: Final = ("tool", "policy", "provider", "ui")
 NEW: Final = (
@@ -34,7 +35,7 @@ def nanocoder_commands() -> list[Command[Host]]:
         Command(
             "plugins check",
             "run the contract suite on a plugin",
-            check.run,
+            _check,
             (
                 Argument(
                     "name",
@@ -52,3 +53,9 @@ def nanocoder_commands() -> list[Command[Host]]:
             (Argument("--output", "text or json", default="text", choices=("text", "json")),),
         ),
     ]
+
+
+def _check(arguments: Namespace, host: Host) -> int:
+    from nanocoder_command_author.check import run  # it loads importlib.metadata
+
+    return run(arguments, host)

@@ -9,7 +9,6 @@ from nanocoder import Effect, Risk, Tool, ToolContext, ToolError, ToolResult, __
 from nanocoder_mcp import records
 from nanocoder_mcp.configured import configured
 from nanocoder_mcp.raw_schema import signature_of, without_dialect
-from nanocoder_mcp.sampling import sampling_tool
 from nanocoder_mcp.server import PLUGIN, SAMPLER, Server
 from nanocoder_mcp.settings import Settings
 
@@ -44,6 +43,8 @@ def offered_tools(
     if readable and READER not in others:
         tools.setdefault(READER, read_tool(readable))
     if any(SAMPLER in tool.composed_of for tool in tools.values()) and SAMPLER not in others:
+        from nanocoder_mcp.sampling import sampling_tool  # few servers may ask
+
         tools.setdefault(SAMPLER, sampling_tool())
     return list(tools.values())
 

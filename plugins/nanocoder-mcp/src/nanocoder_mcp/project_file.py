@@ -13,7 +13,6 @@ from nanocoder import ConfigError, for_terminal, state_dir
 from nanocoder_mcp.private_files import read_private, write_private
 from nanocoder_mcp.project_tables import is_disabled, own_table, tables_of, unknown_keys
 from nanocoder_mcp.records import project_folder
-from nanocoder_mcp.review import shown_launch
 from nanocoder_mcp.server import Server, server_of
 
 FILE: Final = ".mcp.json"
@@ -98,6 +97,8 @@ def review_of(folder: Path) -> tuple[list[str], Callable[[], None]] | None:
     Returns None if there is no file, or if it was accepted as it is. Raises: ConfigError for a
     file that cannot be read.
     """
+    from nanocoder_mcp.review import shown_launch  # only people read it
+
     file = ProjectFile.of(folder)
     if file.problems and not file.digest:
         raise ConfigError(f"{for_terminal('; '.join(file.problems))}; nothing was trusted")

@@ -3,15 +3,16 @@
 from typing import Any
 
 from nanocoder import Resource, Sandbox, SessionInfo, hookimpl
+from nanocoder_kit_sandbox import unavailable
 
-# Every start imports this module; the rest is imported at the first command.
+from nanocoder_sandbox_container.container import Containers
+from nanocoder_sandbox_container.program import problem
+from nanocoder_sandbox_container.settings import ContainerSettings
 
 
 @hookimpl
 def nanocoder_settings() -> type:
     """Return the class of the table [plugins.sandbox-container]."""
-    from nanocoder_sandbox_container.settings import ContainerSettings
-
     return ContainerSettings
 
 
@@ -29,10 +30,6 @@ def nanocoder_resources() -> list[Resource]:
 
 def in_force(settings: Any) -> str:
     """Return "container"; raises ToolError (sandbox_unavailable) where none can be started."""
-    from nanocoder_kit_sandbox import unavailable
-
-    from nanocoder_sandbox_container.program import problem
-
     if why := problem(settings):
         raise unavailable("container", why)
     return "container"
@@ -40,6 +37,4 @@ def in_force(settings: Any) -> str:
 
 def open_sandbox(session: SessionInfo, settings: Any) -> Any:
     """Return the sandbox of one session."""
-    from nanocoder_sandbox_container.container import Containers
-
     return Containers(session, settings)

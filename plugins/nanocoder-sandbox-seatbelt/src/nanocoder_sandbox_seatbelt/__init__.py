@@ -4,15 +4,14 @@ import sys
 from typing import Any
 
 from nanocoder import Resource, Sandbox, SessionInfo, hookimpl
+from nanocoder_kit_sandbox import Settings, unavailable
 
-# Every start imports this module; what starts commands is imported at the first one.
+from nanocoder_sandbox_seatbelt.seatbelt import Seatbelt, problem
 
 
 @hookimpl
 def nanocoder_settings() -> type:
     """Return the class of the table [plugins.sandbox-seatbelt]."""
-    from nanocoder_kit_sandbox import Settings
-
     return Settings
 
 
@@ -30,12 +29,8 @@ def nanocoder_resources() -> list[Resource]:
 
 def in_force(settings: Any) -> str:
     """Return "seatbelt"; raises ToolError (sandbox_unavailable) where it does not work."""
-    from nanocoder_kit_sandbox import unavailable
-
     if sys.platform != "darwin":
         raise unavailable("seatbelt", f"it is a part of macOS, and this system is {sys.platform}")
-    from nanocoder_sandbox_seatbelt.seatbelt import problem
-
     if settings is not None and settings.hosts and not settings.network:
         raise unavailable("seatbelt", "it knows no list of hosts; leave `hosts` empty")
     if why := problem():
@@ -45,8 +40,4 @@ def in_force(settings: Any) -> str:
 
 def open_sandbox(session: SessionInfo, settings: Any) -> Any:
     """Return the sandbox of one session."""
-    from nanocoder_kit_sandbox import Settings
-
-    from nanocoder_sandbox_seatbelt.seatbelt import Seatbelt
-
     return Seatbelt(session, settings or Settings())

@@ -8,11 +8,11 @@ import json
 import re
 import sys
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urljoin
 
-if TYPE_CHECKING:
-    from bs4 import BeautifulSoup, Tag
+from bs4 import BeautifulSoup, Tag
+from markdownify import MarkdownConverter
 
 HIDDEN_TAGS = ("script", "style", "noscript", "template", "svg", "iframe", "object", "nav", "head")
 _INVISIBLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
@@ -24,8 +24,6 @@ STACK_BYTES = 512 * 1024 * 1024
 
 def convert_page(html: str, base: str, form: str) -> dict[str, str]:
     """Return title and text of a page; *form* is "markdown" or "text", *base* its address."""
-    from bs4 import BeautifulSoup
-
     soup = BeautifulSoup(html, "html.parser")
     title = " ".join(soup.title.get_text().split()) if soup.title else ""
     _drop_hidden(soup)
@@ -37,14 +35,14 @@ def convert_page(html: str, base: str, form: str) -> dict[str, str]:
     return {"title": title, "text": _BLANK.sub("\n\n", text).strip()}
 
 
-def _drop_hidden(soup: "BeautifulSoup") -> None:
+def _drop_hidden(soup: BeautifulSoup) -> None:
     """Remove text that a reader does not see: it could contain instructions for the model."""
     for tag in soup.find_all(_is_hidden):
         if not tag.decomposed:
             tag.decompose()
 
 
-def _is_hidden(tag: "Tag") -> bool:
+def _is_hidden(tag: Tag) -> bool:
     return (
         tag.name in HIDDEN_TAGS
         or tag.has_attr("hidden")
@@ -53,7 +51,7 @@ def _is_hidden(tag: "Tag") -> bool:
     )
 
 
-def _make_absolute(soup: "BeautifulSoup", base: str) -> None:
+def _make_absolute(soup: BeautifulSoup, base: str) -> None:
     for name, attribute in (("a", "href"), ("img", "src")):
         for tag in soup.find_all(name):
             address = str(tag.get(attribute, ""))
@@ -70,9 +68,7 @@ def _join(base: str, address: str) -> str:
         return address
 
 
-def _markdown(soup: "BeautifulSoup") -> str:
-    from markdownify import MarkdownConverter
-
+def _markdown(soup: BeautifulSoup) -> str:
     converter = MarkdownConverter(
         heading_style="ATX", bullets="-", code_language_callback=_language, escape_misc=False
     )

@@ -78,7 +78,7 @@ def nanocoder_ask(question: Question, session: SessionInfo, cancelled: Cancel) -
 
 
 def _open_screen(info: SessionInfo, settings: Any) -> Any:
-    from nanocoder_ui_terminal.screen import open_screen  # json runs draw nothing
+    from nanocoder_ui_terminal.opening import open_screen  # json runs draw nothing
 
     return open_screen(info, settings or Settings())
 

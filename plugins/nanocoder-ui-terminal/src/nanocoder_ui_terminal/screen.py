@@ -1,12 +1,11 @@
 """A run on the terminal: the answer as it is written, a line for each call, and a status line."""
 
-import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from nanocoder import Event, SessionInfo
+from nanocoder import Event
 from nanocoder_kit_ui.chat import conversation_tokens, use_chat_commands
 
 from nanocoder_ui_terminal.answer_text import Answer
@@ -394,15 +393,3 @@ class TextScreen:
                     self._draw_answer()
                 else:
                     self._paint()
-
-
-def open_screen(info: SessionInfo, settings: Limits) -> TextScreen:
-    """Return the screen of a session on the terminal of this process."""
-    folder = str(info.cwd)
-    elsewhere = os.path.realpath(folder) != os.path.realpath(os.curdir)
-    return TextScreen(
-        Terminal.of_process(),
-        settings,
-        unchanged=info.changes_nothing_by,
-        folder=folder if elsewhere else "",
-    )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from nanocoder import Cancel, TimedOut, ToolError
 
@@ -13,9 +13,6 @@ from nanocoder_kit_llm.net.guard import Guard
 from nanocoder_kit_llm.net.target import Target, invalid_url, parse_url
 
 import httpx  # isort: skip - the transport imports it first, without its command line
-
-if TYPE_CHECKING:
-    from nanocoder_kit_llm.net.fetch import Limits
 
 USER_AGENT: Final = "nanocoder/0.1 (+coding agent)"
 # A single layer: several of them turn one piece of an answer into gigabytes.
@@ -78,13 +75,13 @@ def read(response: httpx.Response, limit: int) -> tuple[bytes, bool]:
 
 
 @contextmanager
-def errors_of(target: Target, limits: "Limits", cancel: Cancel) -> Iterator[None]:
+def errors_of(target: Target, seconds: float, cancel: Cancel) -> Iterator[None]:
     """Translate network errors on the way to *target* into a ToolError."""
     try:
         yield
         cancel.check()  # a socket that was shut looks like the end of an answer
     except httpx.TimeoutException:
-        raise TimedOut(f"no complete answer within {limits.seconds:g} s") from None
+        raise TimedOut(f"no complete answer within {seconds:g} s") from None
     except httpx.InvalidURL as error:
         raise invalid_url(target.url, f"is refused: {error}") from None
     except httpx.DecodingError as error:

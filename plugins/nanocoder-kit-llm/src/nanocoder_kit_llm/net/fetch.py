@@ -45,15 +45,15 @@ def fetch(
     limits = limits or Limits()
     timer, hops = TotalTimer(limits.seconds), list[str]()
     with exchange.open_client(guard, cancel, timer) as client:
-        asked = exchange.Exchange(client, headers or {}, follow=follow)
+        sender = exchange.Exchange(client, headers or {}, follow=follow)
         while True:
             target = on_hop(target) if on_hop is not None else target
             guard.check(target)
             with (
-                exchange.errors_of(target, limits, cancel),
-                closing(asked.send(method, target)) as hop,
+                exchange.errors_of(target, limits.seconds, cancel),
+                closing(sender.send(method, target)) as hop,
             ):
-                if asked.redirect is None:
+                if sender.redirect is None:
                     body, is_cut = exchange.read(hop, limits.body_bytes)
                     fields, seconds = dict(hop.headers), timer.elapsed_s()
                     return Answer(
@@ -66,4 +66,4 @@ def fetch(
                     error_class="too_many_redirects",
                     data={"hops": hops},
                 )
-            target, method = asked.redirect, asked.method
+            target, method = sender.redirect, sender.method

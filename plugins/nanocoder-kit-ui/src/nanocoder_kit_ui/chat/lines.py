@@ -4,7 +4,6 @@ from typing import Final
 
 from nanocoder import Host, Session
 from nanocoder_kit_sessions import RecordJournal
-from nanocoder_kit_sessions.prompts import take_unanswered
 
 from nanocoder_kit_ui.chat.conversation import Conversation
 from nanocoder_kit_ui.chat.display import Display
@@ -27,6 +26,8 @@ def converse(host: Host, session: Session, display: Display) -> Conversation:
 
 
 def _begin_unanswered(session: Session, display: Display) -> None:
+    from nanocoder_kit_sessions.prompts import take_unanswered  # after the first picture
+
     journal = session.journal
     if isinstance(journal, RecordJournal) and (text := take_unanswered(journal)):
         session.reread()
