@@ -29,6 +29,7 @@ from sandbox_git import (  # noqa: F401
     test_the_work_of_both_sides_is_seen_by_the_other,
 )
 from sandbox_index import *  # noqa: F403
+from sandbox_killed import kill_a_session
 from sandbox_objects import *  # noqa: F403
 from sandbox_secrets_in_git import *  # noqa: F403
 from sandboxed_place import inside, repository  # noqa: F401
@@ -212,3 +213,34 @@ def test_settings_that_are_refused_are_said(repository):  # noqa: F811
 def test_a_person_can_let_git_write_all(repository, words):  # noqa: F811
     assert repository.run(f"git {words}").returncode != 0
     assert repository.run(f"git {words}", Settings(writable=(".git",))).returncode == 0
+
+
+LOCKING = """sleep 60 | git update-index --index-info &
+until [ -e .git/index.lock ]; do sleep 0.01; done; {}"""
+"""A git holds the lock of the index while it reads."""
+
+
+def test_the_lock_of_a_git_that_was_killed_inside_is_removed(repository):  # noqa: F811
+    done = repository.run(LOCKING.format("kill -9 $!; ls .git/index.lock"))
+    assert done.stdout == ".git/index.lock\n"
+    assert repository.git("add", "-v", ".env") == "add '.env'\n"
+
+
+def test_the_lock_of_a_git_in_a_session_that_was_killed_is_removed(repository, box):  # noqa: F811
+    kill_a_session(repository, box, repository.workspace, LOCKING.format("mkdir armed; wait"))
+    until = time.monotonic() + 20
+    while (repository.workspace / ".git/index.lock").exists():
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def test_the_lock_of_a_git_outside_stays(repository):  # noqa: F811
+    command = "git add .; git add evil; touch ready; read -r end"
+    argv = repository.open().wrap(["/bin/sh", "-c", command], ())
+    lock = repository.workspace / ".git/index.lock"
+    with subprocess.Popen(argv, cwd=repository.workspace, stdin=subprocess.PIPE) as running:
+        while not (repository.workspace / "ready").exists():
+            time.sleep(0.01)
+        lock.touch()
+        running.communicate(b"\n")
+    assert lock.exists()

@@ -34,6 +34,7 @@ _RENAME_FLAGS: Final = 0b11  # not to replace, to exchange
 _TIMES_BYTES: Final = 32
 _NOT_OURS: Final = os.O_PATH | (os.O_TMPFILE & ~os.O_DIRECTORY)
 _UNCHANGED: Final = 0xFFFF_FFFF
+_LOCK: Final = b".lock"
 _WRITING: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
 Arguments = tuple[int, ...]
@@ -121,6 +122,8 @@ class Broker:
             opened = self._opened(place, flags, mode)
             if state == SHARED:
                 self.paths.share(opened)
+            if state == IN_GIT and existence is NEW and place.name.endswith(_LOCK):
+                self.paths.take_note_of_lock(place.path, opened)
         try:
             ours = os.O_CLOEXEC & flags
             packed = _ADDED.pack(self._id, _SEND_TOO, opened, 0, ours)

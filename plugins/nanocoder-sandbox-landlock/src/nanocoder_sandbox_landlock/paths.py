@@ -25,6 +25,8 @@ _SHARED_NAMES: Final = (b"sem.", b"pym-", b"psm_", b"torch_")
 """Prefixes of semaphores and memory that the processes of one command share."""
 _TMP: Final = "/tmp/"  # noqa: S108
 _MOST_NOTES: Final = 20
+_MOST_LOCKS: Final = 64
+"""So many of git's locks at once are removed if it is killed; each takes a file descriptor."""
 READ_ONLY, NO_TMP, NOT_GIT = "read-only:", "tmp:", "git:"
 """Prefixes of the notes on refused changes."""
 NO_REBASE: Final = (
@@ -49,6 +51,7 @@ class PathRules:
         self._granted = granted
         self._denied, self._mixed = frozenset(rules["denied"]), frozenset(rules["mixed"])
         self._shared: set[tuple[int, int]] = set()
+        self._locks: dict[str, int] = {}
         self._notes, self._noted = notes, set[str]()
         self.git = GitFolder(self._root, rules["git"], rules["libraries"], self._denied)
 
@@ -83,6 +86,20 @@ class PathRules:
         """Take note of a new file that the processes of the command share."""
         self._shared.add(facts_of(descriptor))
 
+    def take_note_of_lock(self, path: str, descriptor: int) -> None:
+        """Take note of git's lock at *path*, which a command has just made.
+
+        It stays open, so that no later file of a git outside is taken for it by its number.
+        """
+        self._forget_locks_that_are_gone()
+        if len(self._locks) < _MOST_LOCKS:
+            self._locks[path] = os.dup(descriptor)
+
+    def _forget_locks_that_are_gone(self) -> None:
+        for path, lock in list(self._locks.items()):
+            if kernel.identity(path) != facts_of(lock):
+                os.close(self._locks.pop(path))
+
     def own(self, descriptor: int) -> str:
         """Return a path for *descriptor* if it may be changed; raises OSError otherwise."""
         path = path_of(descriptor)
@@ -110,6 +127,12 @@ class PathRules:
 
     def close(self) -> None:
         """Remove what a command that has ended left where others would find it."""
+        self._forget_locks_that_are_gone()
+        for path in self._locks:
+            try:
+                os.unlink(path)
+            except OSError:  # somebody else did
+                continue
         if self._shared:
             for name in os.listdir(SHARED_FOLDER):
                 if kernel.identity(path := f"{SHARED_FOLDER}/{name}") in self._shared:
