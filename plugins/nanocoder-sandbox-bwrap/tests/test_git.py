@@ -2,12 +2,13 @@
 
 import os
 import shutil
+import subprocess
 import time
 
 import pytest
 from nanocoder_kit_sandbox import Settings
 from nanocoder_kit_sandbox.leases import LOCK, is_held
-from nanocoder_kit_sandbox.repository import HELD
+from nanocoder_kit_sandbox.repository import HELD, LACKING
 from nanocoder_sandbox_bwrap.bubblewrap import Bubblewrap
 from sandbox_git import *  # noqa: F403
 from sandbox_index import *  # noqa: F403
@@ -176,3 +177,25 @@ def test_a_link_in_the_repository_shows_nothing_of_elsewhere(inside):  # noqa: F
     done = inside.run("cat .git/keys/key .git/bar .git/foo", Settings(hidden=(str(inside.out),)))
     assert (done.stdout, done.stderr.count("No such file")) == ("", 3)
     assert inside.run("git status --short").returncode == 0
+
+
+def test_a_commit_beside_that_of_another_session_can_be_completed(repository):  # noqa: F811
+    first, second = repository.open(), repository.open()
+    commit = "echo {0} > {0}; git add {0}; git commit -qm {0}"
+    command = f"touch ready; read -r end; {commit.format('a')}"
+    argv = first.wrap(["/bin/sh", "-c", command], ())
+    environ = {**os.environ, **PERSON}
+    with subprocess.Popen(
+        argv, cwd=repository.workspace, env=environ, stdin=subprocess.PIPE
+    ) as running:
+        while not (repository.workspace / "ready").exists():
+            time.sleep(0.01)
+        repository.start(second.wrap(["/bin/sh", "-c", commit.format("b")], ()), PERSON)
+        assert second.changes() == []
+        running.communicate(b"\n")
+    assert any(line.endswith(LACKING) for line in first.changes())
+    again = first.wrap(["/bin/sh", "-c", "git add a; git commit -qm both"], ())
+    assert repository.start(again, PERSON).returncode == 0
+    assert first.changes() == []
+    assert repository.git("status", "--short", "-uno") == ""
+    assert {"a", "b"} <= set(repository.git("ls-tree", "--name-only", "HEAD").split())

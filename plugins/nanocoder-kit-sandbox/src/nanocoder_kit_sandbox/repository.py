@@ -39,6 +39,11 @@ CONFIG_STAYS: Final = (
     ' git command once with access "outside"'
 )
 INDEX: Final = "index"
+CHANGED: Final = "changed outside, too, and stays as it is there"
+LACKING: Final = (
+    "; a commit that the sandbox made meanwhile takes out what was committed outside: look at"
+    " `git status`, add what is missing, and commit again"
+)
 LOCK_S: Final = 2.0
 LOCK_NS: Final = int(LOCK_S * 1e9)
 """The time to wait for a file that a git outside has locked."""
@@ -179,7 +184,7 @@ class InnerRepository:
                 if outside == before:
                     problem = self._take_over(name, inside, outside)
                 else:
-                    problem = "changed outside, too, and stays as it is there"
+                    problem = CHANGED + (LACKING if name == INDEX else "")
                 outside = outside if problem else inside
             if inside != outside:
                 _put(self._inside / name, outside)
