@@ -13,13 +13,12 @@ from contextlib import suppress
 from importlib.machinery import PathFinder
 from pathlib import Path
 
-from attrs import asdict
-from nanocoder_files import replace_file
 from nanocoder_schema import ConfigError, value
 
 from nanocoder_discovery.installed import (
     Installed,
     distribution_of,
+    file_plugins,
     find_libraries,
     find_plugins,
     modules_of,
@@ -45,10 +44,13 @@ class Locked:
     record: str
 
 
-def installed_now(sites: Sequence[str] | None = None) -> dict[str, Locked]:
-    """Return the locked form of every installed plugin and shared library, by name."""
+def installed_now(sites: Sequence[str] | None = None, files: str = "") -> dict[str, Locked]:
+    """Return the locked form of every plugin and shared library, by name.
+
+    *files* is the folder of plugins of one file.
+    """
     sites = site_paths() if sites is None else sites
-    installed = [*find_libraries(sites), *find_plugins(sites)]
+    installed = [*find_libraries(sites), *find_plugins(sites), *file_plugins(files)]
     return {plugin.name: _locked(plugin) for plugin in installed}
 
 
@@ -58,7 +60,7 @@ def refused_by(path: Path) -> dict[str, str]:
     Nothing is imported. Raises: ConfigError without a lock, and if a library of a locked plugin is
     gone or was changed.
     """
-    locked, now = read_lock(path), installed_now()
+    locked, now = read_lock(path), installed_now(files=str(path.parent / "plugins"))
     refused = {}
     for name, difference in differences(locked, now).items():
         if name in now and now[name].module:
@@ -66,16 +68,6 @@ def refused_by(path: Path) -> dict[str, str]:
         elif name in locked:
             raise ConfigError(f"strict: {name} {difference} (nanocoder plugins lock accepts it)")
     return refused
-
-
-def write_lock(path: Path, plugins: Mapping[str, Locked]) -> None:
-    """Write the lock atomically; raises ConfigError if it cannot be written."""
-    rows = {name: asdict(locked) for name, locked in sorted(plugins.items())}
-    text = json.dumps({"format": LOCK_FORMAT, "plugins": rows}, indent=2) + "\n"
-    try:
-        replace_file(path, text.encode())
-    except OSError as error:
-        raise ConfigError(f"the plugin lock {path} cannot be written: {error.strerror}") from error
 
 
 def read_lock(path: Path) -> dict[str, Locked]:
@@ -146,6 +138,8 @@ def _is_unchecked(path: Path) -> bool:
 
 def _package_files(module: str) -> tuple[Path, list[Path]]:
     """Return the folder of a module's package and its files, except for compiled ones."""
+    if os.path.isabs(module):
+        return Path(module).parent, [Path(module)]
     # Outer packages need no file of their own: several distributions can share them.
     spec, places, parts = None, None, module.split(".")
     for depth in range(1, len(parts) + 1):

@@ -28,7 +28,26 @@ def nanocoder_resources() -> list[Resource]:
 
 @hookimpl
 def nanocoder_commands() -> list[Command[Host]]:
-    """Offer `models`, `doctor`, `tools`, three actions of `plugins` and eight of `config`."""
+    """Offer `models`, `doctor`, `tools`, five actions of `plugins` and eight of `config`."""
+    return [
+        *_package_commands(),
+        *_listing_commands(),
+        *_shown_settings(),
+        *_config_commands(),
+        Command(
+            "models",
+            "list the models you can use",
+            _lazy("models", "run"),
+            (
+                Argument("provider", "list the models of this provider", count="?", default=""),
+                OUTPUT,
+            ),
+        ),
+        Command("doctor", "check this installation", _lazy("doctor", "run"), (OUTPUT,)),
+    ]
+
+
+def _package_commands() -> list[Command[Host]]:
     return [
         Command(
             "plugins install",
@@ -44,19 +63,19 @@ def nanocoder_commands() -> list[Command[Host]]:
             (attrs.evolve(NAMES, completes="plugins"), YES),
             outside_calls=True,
         ),
-        *_listing_commands(),
-        *_shown_settings(),
-        *_config_commands(),
         Command(
-            "models",
-            "list the models you can use",
-            _lazy("models", "run"),
-            (
-                Argument("provider", "list the models of this provider", count="?", default=""),
-                OUTPUT,
-            ),
+            "plugins lock",
+            "write the lock file of all plugins",
+            _lazy("locking", "lock"),
+            outside_calls=True,
         ),
-        Command("doctor", "check this installation", _lazy("doctor", "run"), (OUTPUT,)),
+        Command(
+            "plugins sync",
+            "compare the installed plugins with the lock file, and install missing ones",
+            _lazy("locking", "sync"),
+            (attrs.evolve(YES, help="install it without asking"),),
+            outside_calls=True,
+        ),
     ]
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import nanocoder_console as console
 from nanocoder_config import refusal, user_config_dir
 from nanocoder_console import Argument, Command
+from nanocoder_discovery import import_plugin, import_problem
 from nanocoder_schema import ConfigError, NanocoderError, UsageError, one_line
 
 from nanocoder.cli.commands import COMMANDS, SHORT, build
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 LIMITS: Final = ("max_turns", "max_tokens", "max_seconds", "max_cost_usd")
 FLAGS: Final = ("model", "mode", *LIMITS, "dialect", "store", "profile")
 """Options that override every other configuration."""
+OF_PLUGINS: Final = ("plugin_set", "plugin_file")
 MACHINE_FORMS: Final = ("json", "jsonl")
 INTERRUPTED, TERMINATED = "interrupted", "terminated"
 NO_SCREEN: Final = """conversations need a plugin: {reason}
@@ -40,11 +42,13 @@ NO_DETAILS: Final = "`nanocoder {name}` shows this by a plugin: {reason}"
 class Host:
     """One directory with its configuration and plugins, the person's sessions, and the output.
 
-    Configuration and plugins are read at first use; with *plugin_set*, the plugins of it.
+    Configuration and plugins are read at first use. *flags* are values of options: `plugin_set`
+    limits the plugins to a set, and the plugin in `plugin_file` is added.
     """
 
-    def __init__(self, cwd: str = ".", plugin_set: str | None = None, **flags: Any) -> None:
-        self._cwd, self._set = cwd, plugin_set
+    def __init__(self, cwd: str = ".", **flags: Any) -> None:
+        self._cwd = cwd
+        self._set, self._file = (flags.pop(name, None) for name in OF_PLUGINS)
         self.flags = {name: value for name, value in flags.items() if value not in ("", None)}
         self._has_news = True
         self._notices_printed = 0
@@ -52,8 +56,8 @@ class Host:
     @classmethod
     def of(cls, arguments: Namespace) -> "Host":
         """Return the host for parsed *arguments*."""
-        flags = {name: getattr(arguments, name, None) for name in FLAGS}
-        return cls(arguments.cwd, getattr(arguments, "plugin_set", None), **flags)
+        names = (*FLAGS, *OF_PLUGINS)
+        return cls(arguments.cwd, **{name: getattr(arguments, name, None) for name in names})
 
     @cached_property
     def cwd(self) -> Path:
@@ -84,6 +88,8 @@ class Host:
             self.say(f"new or changed plugins ({len(fresh)}): {one_line(', '.join(fresh), 50)}")
         if self._set is not None:
             _restrict(plugins, self._set)
+        if self._file:
+            _add_file(plugins, self._file, self.config)
         return plugins
 
     @cached_property
@@ -278,6 +284,18 @@ def _restrict(plugins: Plugins, name: str) -> None:
         # A set may omit tools, never a policy that the person has installed.
         if entry.distribution not in members and not entry.is_policy:
             plugins.remove(plugin, f"does not belong to the set {name!r}")
+
+
+def _add_file(plugins: Plugins, file: str, config: Config) -> None:
+    """Add the plugin in the Python file *file*; raises UsageError or PluginError."""
+    path = os.path.abspath(file)
+    if config.strict or not (path.endswith(".py") and os.path.isfile(path)):
+        problem = "plugins.strict is set" if config.strict else "there is no such Python file"
+        raise UsageError(f"--plugin {file}: {problem}")
+    try:
+        plugins.add(import_plugin(path), Path(path).stem.replace("_", "-"))
+    except (Exception, SystemExit) as error:
+        raise UsageError(f"--plugin {file}: {import_problem(error, path)}") from error
 
 
 def _declared(offer: Mapping[str, Any]) -> Command[Any]:
