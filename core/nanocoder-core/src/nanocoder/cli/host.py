@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 LIMITS: Final = ("max_turns", "max_tokens", "max_seconds", "max_cost_usd")
 FLAGS: Final = ("model", "mode", *LIMITS, "dialect", "store", "profile")
 """Options that override every other configuration."""
-OF_PLUGINS: Final = ("plugin_set", "plugin_file")
 MACHINE_FORMS: Final = ("json", "jsonl")
 INTERRUPTED, TERMINATED = "interrupted", "terminated"
 NO_SCREEN: Final = """conversations need a plugin: {reason}
@@ -42,13 +41,12 @@ NO_DETAILS: Final = "`nanocoder {name}` shows this by a plugin: {reason}"
 class Host:
     """One directory with its configuration and plugins, the person's sessions, and the output.
 
-    Configuration and plugins are read at first use. *flags* are values of options: `plugin_set`
-    limits the plugins to a set, and the plugin in `plugin_file` is added.
+    Configuration and plugins are read at first use; with *plugin_set*, the plugins of it. *flags*
+    are values of options: the plugin in `plugin_file` is added.
     """
 
-    def __init__(self, cwd: str = ".", **flags: Any) -> None:
-        self._cwd = cwd
-        self._set, self._file = (flags.pop(name, None) for name in OF_PLUGINS)
+    def __init__(self, cwd: str = ".", plugin_set: str | None = None, **flags: Any) -> None:
+        self._cwd, self._set, self._file = cwd, plugin_set, flags.pop("plugin_file", None)
         self.flags = {name: value for name, value in flags.items() if value not in ("", None)}
         self._has_news = True
         self._notices_printed = 0
@@ -56,7 +54,7 @@ class Host:
     @classmethod
     def of(cls, arguments: Namespace) -> "Host":
         """Return the host for parsed *arguments*."""
-        names = (*FLAGS, *OF_PLUGINS)
+        names = (*FLAGS, "plugin_set", "plugin_file")
         return cls(arguments.cwd, **{name: getattr(arguments, name, None) for name in names})
 
     @cached_property
