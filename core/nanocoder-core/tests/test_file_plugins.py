@@ -1,4 +1,4 @@
-"""A Python file in the person's configuration, or on the command line, is a plugin."""
+"""A Python file in the person's configuration is a plugin."""
 
 import pytest
 
@@ -100,41 +100,3 @@ def test_other_files_of_the_folder_are_no_plugins(nanocoder, own, name):
     (own / name).write_text("1 / 0\n")
     assert name not in nanocoder("plugins", "list").stdout
     assert nanocoder("doctor").returncode == 0
-
-
-def test_a_file_on_the_command_line_is_a_plugin_for_that_run(nanocoder):
-    (nanocoder.cwd / "word_count.py").write_text(TOOL)
-    assert count(nanocoder, "--plugin", "word_count.py").stdout == "3 words\n"
-    before = nanocoder("--plugin", "./word_count.py", "call", "word_count", '{"text": "a"}')
-    assert (before.stdout, before.stderr) == ("1 words\n", "")
-    later = count(nanocoder)
-    assert "Unknown tool" in later.stderr
-    assert "gone" not in later.stderr
-
-
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [
-        (None, "there is no such Python file"),
-        ("1 / 0\n", "ZeroDivisionError: division by zero (work/mine.py:1)"),
-        ("import sys\nsys.exit()\n", "SystemExit"),
-        ("x = 1\n", "implements no hook"),
-        ("def (\n", "SyntaxError"),
-    ],
-)
-def test_a_file_that_is_no_plugin_ends_the_command_with_the_reason(nanocoder, content, problem):
-    if content is not None:
-        (nanocoder.cwd / "mine.py").write_text(content)
-    done = count(nanocoder, "--plugin", "mine.py")
-    assert done.returncode == 2
-    assert done.stderr.startswith("nanocoder: --plugin mine.py: ")
-    assert problem in done.stderr
-    assert "Traceback" not in done.stderr
-
-
-def test_strict_mode_refuses_a_file_on_the_command_line(nanocoder, own):
-    (nanocoder.cwd / "word_count.py").write_text(TOOL)
-    nanocoder("plugins", "lock")
-    (own.parent / "config.toml").write_text("[plugins]\nstrict = true\n")
-    done = count(nanocoder, "--plugin", "word_count.py")
-    assert done.stderr == "nanocoder: --plugin word_count.py: plugins.strict is set\n"

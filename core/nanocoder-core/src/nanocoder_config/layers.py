@@ -287,8 +287,7 @@ def checked(attribute: "Attribute[Any]", value: object) -> Any:
 
     Without cattrs, whose import takes longer than the rest of `nanocoder run` before the request.
     """
-    choices = attribute.metadata.get("choices")
-    if choices is not None:
+    if (choices := attribute.metadata.get("choices")) is not None:
         if isinstance(value, str) and value in list(choices):
             return value
         raise ValueError(f"expected one of {', '.join(choices)}, got {value!r}")

@@ -11,12 +11,11 @@ from nanocoder_discovery.installed import import_problem as import_problem
 from nanocoder_discovery.installed import package_files as package_files
 from nanocoder_discovery.installed import parts_of as parts_of
 from nanocoder_discovery.installed import site_paths as site_paths
-from nanocoder_discovery.lock import LOCK_FORMAT as LOCK_FORMAT
-from nanocoder_discovery.lock import Locked as Locked
 from nanocoder_discovery.lock import differences as differences
 from nanocoder_discovery.lock import installed_now as installed_now
 from nanocoder_discovery.lock import read_lock as read_lock
 from nanocoder_discovery.lock import refused_by as refused_by
+from nanocoder_discovery.lock import write_lock as write_lock
 from nanocoder_discovery.manifest import DESCRIBE_DEADLINE_S as DESCRIBE_DEADLINE_S
 from nanocoder_discovery.manifest import RECORD_KEY as RECORD_KEY
 from nanocoder_discovery.manifest import Describer as Describer

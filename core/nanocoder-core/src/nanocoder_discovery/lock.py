@@ -13,6 +13,8 @@ from contextlib import suppress
 from importlib.machinery import PathFinder
 from pathlib import Path
 
+from attrs import asdict
+from nanocoder_files import replace_file
 from nanocoder_schema import ConfigError, value
 
 from nanocoder_discovery.installed import (
@@ -68,6 +70,16 @@ def refused_by(path: Path) -> dict[str, str]:
         elif name in locked:
             raise ConfigError(f"strict: {name} {difference} (nanocoder plugins lock accepts it)")
     return refused
+
+
+def write_lock(path: Path, plugins: Mapping[str, Locked]) -> None:
+    """Write the lock atomically; raises ConfigError if it cannot be written."""
+    rows = {name: asdict(locked) for name, locked in sorted(plugins.items())}
+    text = json.dumps({"format": LOCK_FORMAT, "plugins": rows}, indent=2) + "\n"
+    try:
+        replace_file(path, text.encode())
+    except OSError as error:
+        raise ConfigError(f"the plugin lock {path} cannot be written: {error.strerror}") from error
 
 
 def read_lock(path: Path) -> dict[str, Locked]:

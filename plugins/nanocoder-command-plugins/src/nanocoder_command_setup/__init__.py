@@ -28,7 +28,7 @@ def nanocoder_resources() -> list[Resource]:
 
 @hookimpl
 def nanocoder_commands() -> list[Command[Host]]:
-    """Offer `models`, `doctor`, `tools`, five actions of `plugins` and eight of `config`."""
+    """Offer `models`, `doctor`, `tools`, four actions of `plugins` and eight of `config`."""
     return [
         *_package_commands(),
         *_listing_commands(),
@@ -61,12 +61,6 @@ def _package_commands() -> list[Command[Host]]:
             "uninstall with pip or uv",
             _lazy("packages", "remove"),
             (attrs.evolve(NAMES, completes="plugins"), YES),
-            outside_calls=True,
-        ),
-        Command(
-            "plugins lock",
-            "write the lock file of all plugins",
-            _lazy("locking", "lock"),
             outside_calls=True,
         ),
         Command(

@@ -1,52 +1,16 @@
-"""`nanocoder plugins lock` and `plugins sync`: the lock file of approved plugins."""
+"""`nanocoder plugins sync`: compare the installed plugins with the lock file."""
 
-import json
 from argparse import Namespace
-from collections.abc import Mapping
-from pathlib import Path
 
-from attrs import asdict
-from nanocoder import ConfigError, Host, state_dir, user_config_dir
+from nanocoder import Host, user_config_dir
 from nanocoder_discovery import (
-    LOCK_FORMAT,
-    Locked,
     differences,
     installed_now,
     read_lock,
-    record_in,
 )
-from nanocoder_files import replace_file
 
 from nanocoder_command_setup.file_plugins import folder
 from nanocoder_command_setup.packages import install
-
-
-def write_lock(path: Path, plugins: Mapping[str, Locked]) -> None:
-    """Write the lock atomically; raises ConfigError if it cannot be written."""
-    rows = {name: asdict(locked) for name, locked in sorted(plugins.items())}
-    text = json.dumps({"format": LOCK_FORMAT, "plugins": rows}, indent=2) + "\n"
-    try:
-        replace_file(path, text.encode())
-    except OSError as error:
-        raise ConfigError(f"the plugin lock {path} cannot be written: {error.strerror}") from error
-
-
-def lock_path() -> Path:
-    """Return the path of the lock file; raises ConfigError."""
-    return user_config_dir() / "plugins.lock"
-
-
-def lock(_: Namespace, host: Host) -> int:
-    """Write the lock file of all installed plugins."""
-    now = installed_now(files=str(folder()))
-    write_lock(lock_path(), now)
-    record_in(state_dir()).unlink(missing_ok=True)  # missing policies are approved, too
-    count = sum(bool(locked.module) for locked in now.values())
-    libraries = len(now) - count
-    host.print_line(
-        f"{lock_path()}: {count} plugins and {libraries} of their libraries are locked."
-    )
-    return 0
 
 
 def sync(arguments: Namespace, host: Host) -> int:
@@ -54,7 +18,7 @@ def sync(arguments: Namespace, host: Host) -> int:
 
     If the person agrees, the missing packages are installed as locked.
     """
-    locked, now = read_lock(lock_path()), installed_now(files=str(folder()))
+    locked, now = read_lock(user_config_dir() / "plugins.lock"), installed_now(files=str(folder()))
     changed = differences(locked, now)
     for name, difference in changed.items():
         host.print_line(f"{name} {difference}")

@@ -17,7 +17,6 @@ SESSION: Final = (
     Argument("--profile", "also apply the configuration profiles/NAME.toml", metavar="NAME"),
     Argument("--cwd", "the workspace (default: this directory)", metavar="DIR"),
     Argument("--set", "use the plugins of one set only", metavar="NAME", target="plugin_set"),
-    Argument("--plugin", "also use the plugin in this file", metavar="FILE", target="plugin_file"),
 )
 CALL: Final = (
     Argument("tool", "the tool's name", completes="tools"),
@@ -106,6 +105,9 @@ _ALL: Final[tuple[Command[Any], ...]] = (
         "listings:plugins",
         Argument("names", "only these, in full", count="*", metavar="NAME", completes="plugins"),
         OUTPUT,
+    ),
+    _command(
+        "plugins lock", "write the lock file of all plugins", "listings:lock", outside_calls=True
     ),
     _command("doctor", "check this installation", "doctor:run", OUTPUT),
     Command("policy", "show whether a tool call would be allowed, and why"),

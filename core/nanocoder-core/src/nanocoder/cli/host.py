@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 import nanocoder_console as console
 from nanocoder_config import refusal, user_config_dir
 from nanocoder_console import Argument, Command
-from nanocoder_discovery import import_plugin, import_problem
 from nanocoder_schema import ConfigError, NanocoderError, UsageError, one_line
 
 from nanocoder.cli.commands import COMMANDS, SHORT, build
@@ -41,12 +40,11 @@ NO_DETAILS: Final = "`nanocoder {name}` shows this by a plugin: {reason}"
 class Host:
     """One directory with its configuration and plugins, the person's sessions, and the output.
 
-    Configuration and plugins are read at first use; with *plugin_set*, the plugins of it. *flags*
-    are values of options: the plugin in `plugin_file` is added.
+    Configuration and plugins are read at first use; with *plugin_set*, the plugins of it.
     """
 
     def __init__(self, cwd: str = ".", plugin_set: str | None = None, **flags: Any) -> None:
-        self._cwd, self._set, self._file = cwd, plugin_set, flags.pop("plugin_file", None)
+        self._cwd, self._set = cwd, plugin_set
         self.flags = {name: value for name, value in flags.items() if value not in ("", None)}
         self._has_news = True
         self._notices_printed = 0
@@ -54,7 +52,7 @@ class Host:
     @classmethod
     def of(cls, arguments: Namespace) -> "Host":
         """Return the host for parsed *arguments*."""
-        names = (*FLAGS, "plugin_set", "plugin_file")
+        names = (*FLAGS, "plugin_set")
         return cls(arguments.cwd, **{name: getattr(arguments, name, None) for name in names})
 
     @cached_property
@@ -86,8 +84,6 @@ class Host:
             self.say(f"new or changed plugins ({len(fresh)}): {one_line(', '.join(fresh), 50)}")
         if self._set is not None:
             _restrict(plugins, self._set)
-        if self._file:
-            _add_file(plugins, self._file, self.config)
         return plugins
 
     @cached_property
@@ -147,8 +143,7 @@ class Host:
         return self._run_offered(name, NO_DETAILS, Namespace(**vars(arguments), **more))
 
     def _run_offered(self, name: str, lack: str, arguments: Namespace) -> int:
-        offer = self.plugins.offered("commands", name)
-        if offer is None:
+        if (offer := self.plugins.offered("commands", name)) is None:
             reason = why_not_offered(self.plugins, "commands", name)
             raise UsageError(lack.format(name=name, reason=reason))
         return int(offer[1].run(arguments, self))
@@ -282,18 +277,6 @@ def _restrict(plugins: Plugins, name: str) -> None:
         # A set may omit tools, never a policy that the person has installed.
         if entry.distribution not in members and not entry.is_policy:
             plugins.remove(plugin, f"does not belong to the set {name!r}")
-
-
-def _add_file(plugins: Plugins, file: str, config: Config) -> None:
-    """Add the plugin in the Python file *file*; raises UsageError or PluginError."""
-    path = os.path.abspath(file)
-    if config.strict or not (path.endswith(".py") and os.path.isfile(path)):
-        problem = "plugins.strict is set" if config.strict else "there is no such Python file"
-        raise UsageError(f"--plugin {file}: {problem}")
-    try:
-        plugins.add(import_plugin(path), Path(path).stem.replace("_", "-"))
-    except (Exception, SystemExit) as error:
-        raise UsageError(f"--plugin {file}: {import_problem(error, path)}") from error
 
 
 def _declared(offer: Mapping[str, Any]) -> Command[Any]:

@@ -4,7 +4,9 @@ from argparse import Namespace
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from nanocoder_config import state_dir, user_config_dir
 from nanocoder_console import print_json, print_line, print_table
+from nanocoder_discovery import installed_now, record_in, write_lock
 
 from nanocoder.cli.host import Host
 from nanocoder.plugins import Entry
@@ -85,3 +87,14 @@ def _plugin_data(entry: Entry, problem: str) -> dict[str, Any]:
         "set_aside": problem,
         **{what: [offer["name"] for offer in entry.offers(what)] for what in OFFERED},
     }
+
+
+def lock(_: Namespace, _host: Host) -> int:
+    """Write the lock file of all installed plugins; no plugin could, where none is approved."""
+    path = user_config_dir() / "plugins.lock"
+    now = installed_now(files=str(path.parent / "plugins"))
+    write_lock(path, now)
+    record_in(state_dir()).unlink(missing_ok=True)  # missing policies are approved, too
+    count = sum(bool(locked.module) for locked in now.values())
+    print_line(f"{path}: {count} plugins and {len(now) - count} of their libraries are locked.")
+    return 0

@@ -334,8 +334,7 @@ class Plugins:
         entry = self.entries.get(name)
         if entry is None or hook not in entry.hooks or name in self.set_aside:
             return None
-        hookimpl = self._load(name).get(hook)
-        if hookimpl is None:
+        if (hookimpl := self._load(name).get(hook)) is None:
             return None
         events = hookimpl.opts.get("events", ())
         return Implementation(name, hook, hookimpl.function, tuple(hookimpl.argnames), events)

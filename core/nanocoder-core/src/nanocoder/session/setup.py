@@ -83,8 +83,7 @@ def _quarantined(environment: Mapping[str, str]) -> dict[str, str]:
 
 def find_offer(plugins: Plugins, what: str, label: str, name: str) -> tuple[str, Any]:
     """Return (plugin, object) of the offer *name*; raises UsageError or PluginError."""
-    offered = plugins.offered(what, name)
-    if offered is not None:
+    if (offered := plugins.offered(what, name)) is not None:
         return offered
     have = [offer["name"] for _, offer in plugins.offers(what)]
     why = why_not_offered(plugins, what, name)
