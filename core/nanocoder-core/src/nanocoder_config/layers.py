@@ -287,7 +287,8 @@ def checked(attribute: "Attribute[Any]", value: object) -> Any:
 
     Without cattrs, whose import takes longer than the rest of `nanocoder run` before the request.
     """
-    if (choices := attribute.metadata.get("choices")) is not None:
+    choices = attribute.metadata.get("choices")
+    if choices is not None:
         if isinstance(value, str) and value in list(choices):
             return value
         raise ValueError(f"expected one of {', '.join(choices)}, got {value!r}")

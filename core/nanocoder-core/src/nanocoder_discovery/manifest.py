@@ -101,9 +101,8 @@ def load(
     describer: Describer,
     deadline_s: float = DESCRIBE_DEADLINE_S,
     refused: Mapping[str, str] | None = None,
-    files: Sequence[Installed] = (),
 ) -> Manifest:
-    """Return the manifest of the plugins in *sites*, and of *files*, plugins of one file each.
+    """Return the manifest of the plugins in *sites*.
 
     Metadata are read only if the fingerprint of *sites* has changed, and a child process describes
     plugins that are not in the cache. An unreadable cache is rebuilt; a writable one is optional.
@@ -115,10 +114,9 @@ def load(
     stored = read_cache(cache, key)
     cached = {name: Entry(*row) for name, row in stored.get("plugins", {}).items()}
     if is_current := stored.get("fingerprint") == current:
-        in_sites = [Installed(*row) for row in stored["installed"]]
+        installed = [Installed(*row) for row in stored["installed"]]
     else:
-        in_sites = find_plugins(sites)
-    installed = sorted([*in_sites, *files], key=attrgetter("name", "distribution"))
+        installed = find_plugins(sites)
     problems = {**_static_problems(installed), **(refused or {})}
     entries = _cached_entries(installed, cached, problems, describer)
     missing = [plugin for plugin in installed if plugin.name not in entries]
@@ -131,7 +129,7 @@ def load(
     to_store |= {name: cached[name] for name in problems if name in cached}
     if missing or not is_current or cached.keys() != to_store.keys():
         plugins = {name: astuple(entry, recurse=False) for name, entry in to_store.items()}
-        rows = [astuple(plugin, recurse=False) for plugin in in_sites]
+        rows = [astuple(plugin, recurse=False) for plugin in installed]
         write_cache(
             cache, {"key": key, "fingerprint": current, "installed": rows, "plugins": plugins}
         )
@@ -245,8 +243,7 @@ def _guess_description(plugin: Installed, describer: Describer) -> dict[str, Any
     """Guess whether a plugin that was not imported is a policy, which may not be left out."""
     # PathFinder imports nothing, but knows only what lies directly on the path.
     spec = PathFinder.find_spec(plugin.module.split(".")[0]) if plugin.module else None
-    origin = plugin.module if os.path.isabs(plugin.module) else spec and spec.origin
-    files = package_files(origin or "")
+    files = package_files(spec.origin or "") if spec else []
     judges = any(gate in text_of(path) for path, _ in files for gate in describer.gates)
     is_zipped = os.path.isfile(plugin.site)  # its files cannot be inspected
     return {"policy": judges or is_zipped or "policy" in plugin.name.split("-"), "files": files}

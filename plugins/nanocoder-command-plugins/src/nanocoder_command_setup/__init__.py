@@ -28,26 +28,7 @@ def nanocoder_resources() -> list[Resource]:
 
 @hookimpl
 def nanocoder_commands() -> list[Command[Host]]:
-    """Offer `models`, `doctor`, `tools`, four actions of `plugins` and eight of `config`."""
-    return [
-        *_package_commands(),
-        *_listing_commands(),
-        *_shown_settings(),
-        *_config_commands(),
-        Command(
-            "models",
-            "list the models you can use",
-            _lazy("models", "run"),
-            (
-                Argument("provider", "list the models of this provider", count="?", default=""),
-                OUTPUT,
-            ),
-        ),
-        Command("doctor", "check this installation", _lazy("doctor", "run"), (OUTPUT,)),
-    ]
-
-
-def _package_commands() -> list[Command[Host]]:
+    """Offer `models`, `doctor`, `tools`, three actions of `plugins` and eight of `config`."""
     return [
         Command(
             "plugins install",
@@ -63,13 +44,19 @@ def _package_commands() -> list[Command[Host]]:
             (attrs.evolve(NAMES, completes="plugins"), YES),
             outside_calls=True,
         ),
+        *_listing_commands(),
+        *_shown_settings(),
+        *_config_commands(),
         Command(
-            "plugins sync",
-            "compare the installed plugins with the lock file, and install missing ones",
-            _lazy("locking", "sync"),
-            (attrs.evolve(YES, help="install it without asking"),),
-            outside_calls=True,
+            "models",
+            "list the models you can use",
+            _lazy("models", "run"),
+            (
+                Argument("provider", "list the models of this provider", count="?", default=""),
+                OUTPUT,
+            ),
         ),
+        Command("doctor", "check this installation", _lazy("doctor", "run"), (OUTPUT,)),
     ]
 
 

@@ -109,6 +109,13 @@ _ALL: Final[tuple[Command[Any], ...]] = (
     _command(
         "plugins lock", "write the lock file of all plugins", "listings:lock", outside_calls=True
     ),
+    _command(
+        "plugins sync",
+        "compare the installed plugins with the lock file, and install missing ones",
+        "listings:sync",
+        Argument("--yes", "install it without asking", kind="flag"),
+        outside_calls=True,
+    ),
     _command("doctor", "check this installation", "doctor:run", OUTPUT),
     Command("policy", "show whether a tool call would be allowed, and why"),
     _command(

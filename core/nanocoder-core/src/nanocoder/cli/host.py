@@ -52,8 +52,8 @@ class Host:
     @classmethod
     def of(cls, arguments: Namespace) -> "Host":
         """Return the host for parsed *arguments*."""
-        names = (*FLAGS, "plugin_set")
-        return cls(arguments.cwd, **{name: getattr(arguments, name, None) for name in names})
+        flags = {name: getattr(arguments, name, None) for name in FLAGS}
+        return cls(arguments.cwd, getattr(arguments, "plugin_set", None), **flags)
 
     @cached_property
     def cwd(self) -> Path:
@@ -143,7 +143,8 @@ class Host:
         return self._run_offered(name, NO_DETAILS, Namespace(**vars(arguments), **more))
 
     def _run_offered(self, name: str, lack: str, arguments: Namespace) -> int:
-        if (offer := self.plugins.offered("commands", name)) is None:
+        offer = self.plugins.offered("commands", name)
+        if offer is None:
             reason = why_not_offered(self.plugins, "commands", name)
             raise UsageError(lack.format(name=name, reason=reason))
         return int(offer[1].run(arguments, self))

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from nanocoder_config import state_dir, user_config_dir
 from nanocoder_console import print_json, print_line, print_table
-from nanocoder_discovery import installed_now, record_in, write_lock
+from nanocoder_discovery import differences, installed_now, read_lock, record_in, write_lock
 
 from nanocoder.cli.host import Host
 from nanocoder.plugins import Entry
@@ -90,11 +90,29 @@ def _plugin_data(entry: Entry, problem: str) -> dict[str, Any]:
 
 
 def lock(_: Namespace, _host: Host) -> int:
-    """Write the lock file of all installed plugins; no plugin could, where none is approved."""
+    """Write the lock file of all installed plugins."""
     path = user_config_dir() / "plugins.lock"
-    now = installed_now(files=str(path.parent / "plugins"))
+    now = installed_now()
     write_lock(path, now)
     record_in(state_dir()).unlink(missing_ok=True)  # missing policies are approved, too
     count = sum(bool(locked.module) for locked in now.values())
     print_line(f"{path}: {count} plugins and {len(now) - count} of their libraries are locked.")
     return 0
+
+
+def sync(arguments: Namespace, host: Host) -> int:
+    """Compare the installed plugins with the lock file; return 1 if they differ.
+
+    If the person agrees, a plugin installs the missing ones as locked.
+    """
+    locked, now = read_lock(user_config_dir() / "plugins.lock"), installed_now()
+    changed = differences(locked, now)
+    for name, difference in changed.items():
+        print_line(f"{name} {difference}")
+    if not changed:
+        print_line("Everything installed matches the lock.")
+    missing = [locked[name] for name in sorted(locked.keys() - now)]
+    if missing and (arguments.yes or host.is_interactive):
+        names = dict.fromkeys(f"{each.distribution}=={each.version}" for each in missing)
+        return host.hand_over("plugins install", arguments, names=[*names])
+    return 1 if changed else 0

@@ -254,7 +254,8 @@ def _rewriting(verdicts: Iterable[Verdict], call: ToolCall) -> tuple[str, Mappin
 
 
 def _vote_of(arguments: Arguments, policy: Implementation) -> Verdict | None:
-    if (value := answer_of(arguments, Verdict, policy)) is None:
+    value = answer_of(arguments, Verdict, policy)
+    if value is None:
         return None
     if problem := wrong_field(value) or json_problem(value.arguments, objects=Mapping):
         raise policy.error(f"returned a wrong Verdict: {problem}")

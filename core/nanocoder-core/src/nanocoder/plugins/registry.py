@@ -4,12 +4,12 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from nanocoder_discovery import DESCRIBE_DEADLINE_S, Describer, Entry, load, parts_of, site_paths
-from nanocoder_discovery.installed import Installed, import_plugin, import_problem
-from nanocoder_schema import did_you_mean, evolve, value
+from nanocoder_schema import did_you_mean, evolve, problem_of, value
 
 from nanocoder.cancel import LateError
 from nanocoder.errors import PluginError, UnknownTool
@@ -89,15 +89,14 @@ class Plugins:
         sites: Iterable[str] | None = None,
         deadline_s: float = DESCRIBE_DEADLINE_S,
         refused: Mapping[str, str] = EMPTY,
-        files: Sequence[Installed] = (),
     ) -> "Plugins":
         """Return the plugins of the site directories, described by the manifest in *cache*.
 
-        *files* are plugins of one file. *refused* maps names of disabled plugins to
-        reasons: they are not imported, not even to describe them.
+        *refused* maps names of disabled plugins to reasons: they are not imported, not even to
+        describe them.
         """
         paths = site_paths() if sites is None else list(sites)
-        manifest = load(paths, cache, DESCRIBER, deadline_s, refused, files)
+        manifest = load(paths, cache, DESCRIBER, deadline_s, refused)
         return cls(manifest.entries, fresh=manifest.fresh)
 
     def add(self, plugin: object, name: str, *, version: str = "0") -> None:
@@ -163,7 +162,8 @@ class Plugins:
 
         They are in the order of the plugins' names; if the first answer wins, by rank first.
         """
-        if (implementations := self._implementations.get(hook)) is None:
+        implementations = self._implementations.get(hook)
+        if implementations is None:
             names = [name for name, entry in self.entries.items() if hook in entry.hooks]
             if STYLES.get(hook) == "choose":
                 names.sort(key=lambda name: (self.entries[name].rank(hook, RANK), name))
@@ -180,7 +180,8 @@ class Plugins:
 
     def settings_class(self, name: str) -> type | None:
         """Return the attrs class of the plugin's settings, loading the plugin."""
-        if (implementation := self._implementation(name, "nanocoder_settings")) is None:
+        implementation = self._implementation(name, "nanocoder_settings")
+        if implementation is None:
             return None
         from nanocoder.plugins.introspect import settings_class
 
@@ -238,7 +239,8 @@ class Plugins:
         Raises: UnknownTool, with the reason or the known names.
         """
         tools = self.tools() if offered is None else offered
-        if (tool := tools.get(name)) is not None:
+        tool = tools.get(name)
+        if tool is not None:
             return tool
         available = ", ".join(tools) or "none; install a nanocoder-tool-* package"
         reason = self.why_missing(name)
@@ -250,8 +252,8 @@ class Plugins:
         owners = {tool.plugin for tool in tools} & (self.entries.keys() - self._loaded.keys())
         if not owners:
             return []
-        policies = [entry for entry in self.entries.values() if entry.is_policy]
-        judging = [module for policy in policies for module in parts_of(policy.module)]
+        policies = [entry.module for entry in self.entries.values() if entry.is_policy]
+        judging = [module for policy in policies for module in parts_of(policy)]
         waiting = [self.entries[owner].module for owner in sorted(owners)]
         return ["nanocoder_schema.check", "nanocoder_files.workspace", *judging, *waiting]
 
@@ -322,7 +324,8 @@ class Plugins:
         from nanocoder.plugins.introspect import OFFERS, offered
 
         hook = f"nanocoder_{what}"
-        if (implementation := self._implementation(plugin, hook)) is None:
+        implementation = self._implementation(plugin, hook)
+        if implementation is None:
             raise PluginError(plugin, self.set_aside.get(plugin, f"no longer implements {hook}"))
         for offer in offered(plugin, hook, attempt(implementation, {}), OFFERS[hook]):
             if offer.name == name:
@@ -334,7 +337,8 @@ class Plugins:
         entry = self.entries.get(name)
         if entry is None or hook not in entry.hooks or name in self.set_aside:
             return None
-        if (hookimpl := self._load(name).get(hook)) is None:
+        hookimpl = self._load(name).get(hook)
+        if hookimpl is None:
             return None
         events = hookimpl.opts.get("events", ())
         return Implementation(name, hook, hookimpl.function, tuple(hookimpl.argnames), events)
@@ -346,13 +350,13 @@ class Plugins:
                 return self._loaded[name]
             try:
                 if is_usable:
-                    return self._register(name, import_plugin(entry.module))
+                    return self._register(name, import_module(entry.module))
             except PluginError as error:
                 self.disable(name, error.problem)
             except KeyboardInterrupt:
                 raise
             except BaseException as error:  # noqa: BLE001 - a plugin's sys.exit must not end the program
-                self.disable(name, import_problem(error, entry.module))
+                self.disable(name, f"import failed: {problem_of(error, entry.module)}")
         if entry.is_policy:
             hint = "fix it, uninstall it, or list it in plugins.disable"
             problem = f"nanocoder does not start without this policy: {hint}"

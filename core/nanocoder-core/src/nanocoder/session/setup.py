@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nanocoder_config import cache_dir, state_dir, user_config_dir
-from nanocoder_discovery import Installed, file_plugins, missed, record_in
+from nanocoder_discovery import missed, record_in
 from nanocoder_schema import (
     SURELY_MEANT,
     ConfigError,
@@ -30,13 +30,12 @@ def installed_plugins(config: Config, environment: Mapping[str, str] = os.enviro
 
     The manifest cache is not used without a home directory for it, or one to trust.
     """
-    cache, record, files = None, None, list[Installed]()
+    cache, record = None, None
     with suppress(ConfigError):
         if not config.refusal:  # else a project could control the cache
             cache = cache_dir(environment) / "plugins.json"
             record = record_in(state_dir(environment))
-            files = file_plugins(str(user_config_dir(environment) / "plugins"))
-    plugins = Plugins.installed(cache, refused=_refused(config, cache, environment), files=files)
+    plugins = Plugins.installed(cache, refused=_refused(config, cache, environment))
     plugins.gone = missed(record, plugins.entries)
     for name, (package, is_policy) in plugins.gone.items():
         if is_policy:
@@ -83,7 +82,8 @@ def _quarantined(environment: Mapping[str, str]) -> dict[str, str]:
 
 def find_offer(plugins: Plugins, what: str, label: str, name: str) -> tuple[str, Any]:
     """Return (plugin, object) of the offer *name*; raises UsageError or PluginError."""
-    if (offered := plugins.offered(what, name)) is not None:
+    offered = plugins.offered(what, name)
+    if offered is not None:
         return offered
     have = [offer["name"] for _, offer in plugins.offers(what)]
     why = why_not_offered(plugins, what, name)
