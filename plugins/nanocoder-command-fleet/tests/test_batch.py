@@ -417,7 +417,8 @@ def test_a_disk_that_fills_up_leaves_whole_lines_and_the_batch_goes_on_later(fle
     full = subprocess.run(
         ["sh", "-c", limited, COMMAND, *words],
         cwd=fleet.folder,
-        env=fleet.nanocoder.environment,
+        # Python would keep a compiled file that the limit cut, and fail with it later.
+        env={**fleet.nanocoder.environment, "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
         text=True,
         timeout=100,

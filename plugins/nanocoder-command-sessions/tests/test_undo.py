@@ -60,7 +60,8 @@ def on_full_disk(nanocoder, blocks, *words):
     return subprocess.run(
         ["sh", "-c", f'ulimit -f {blocks}; exec "$0" "$@"', COMMAND, *words],
         cwd=nanocoder.cwd,
-        env=nanocoder.environment,
+        # Python would keep a compiled file that the limit cut, and fail with it later.
+        env={**nanocoder.environment, "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
         text=True,
         timeout=50,
