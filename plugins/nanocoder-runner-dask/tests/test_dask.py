@@ -122,7 +122,9 @@ def test_a_worker_that_is_killed_costs_no_task_and_doubles_none(fleet):
     batch = fleet.start("--workers", "3")
     fleet.wait_for_results(8)
     os.kill(workers_of(fleet)[0], signal.SIGKILL)
-    assert fleet.finish(batch)[-1]["solved"] == 20
+    summary = fleet.finish(batch)[-1]
+    assert [result for result in fleet.results if result["error"]] == []
+    assert summary["solved"] == 20, summary
     assert batch.returncode == 0
 
 
