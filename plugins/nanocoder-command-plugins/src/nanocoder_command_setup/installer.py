@@ -131,11 +131,16 @@ def run_installer(action: str, *packages: str) -> Ended:
     return Ended(tool, process.returncode, is_offline=bool(cause), cause=cause)
 
 
+def is_path(name: str) -> bool:
+    """Return True if *name*, without extras, is a path and not the name of a package."""
+    return name in {".", ".."} or "/" in name or name.endswith((".whl", ".tar.gz"))
+
+
 def _absolute(word: str) -> str:
     """Return an argument in full if it is the path of something here; extras may follow it."""
     path, bracket, extras = word.partition("[")
-    is_path = path in {".", ".."} or "/" in path or path.endswith((".whl", ".tar.gz"))
-    return f"{Path(path).absolute()}{bracket}{extras}" if is_path and Path(path).exists() else word
+    is_there = is_path(path) and Path(path).exists()
+    return f"{Path(path).absolute()}{bracket}{extras}" if is_there else word
 
 
 def _absolute_links(text: str) -> str:

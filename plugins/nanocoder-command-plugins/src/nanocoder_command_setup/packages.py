@@ -23,7 +23,7 @@ from nanocoder_kit_process.temporary import TemporaryFolder
 
 from nanocoder_command_setup.consent import is_agreed
 from nanocoder_command_setup.importing import broken_ones
-from nanocoder_command_setup.installer import Ended, find_installer, run_installer
+from nanocoder_command_setup.installer import Ended, find_installer, is_path, run_installer
 from nanocoder_command_setup.publisher import lines_about
 from nanocoder_command_setup.staged import Before, proposals_of, refuse_unseen
 
@@ -284,16 +284,12 @@ def _package(name: str) -> str:
     A package of ours may have several plugins, and the prefix may be missing before a kind of
     `plugins new`, as in "tool-NAME"; any other name is that of the package.
     """
-    if _is_path(name):
+    if is_path(name):
         return name
     plugin = re.split(r"[^\w.-]", name, maxsplit=1)[0]
     if package := known_packages().get(_normal(plugin)):
         return package + name.removeprefix(plugin)
     return PREFIX + name if plugin.lower().replace("_", "-").startswith(KINDS) else name
-
-
-def _is_path(name: str) -> bool:
-    return name in {".", ".."} or "/" in name or name.endswith((".whl", ".tar.gz"))
 
 
 def _normal(name: str) -> str:
@@ -331,5 +327,5 @@ def _is_ours(name: str) -> bool:
 def _lines_about(package: str) -> Iterator[str]:
     """Yield lines about the publisher of a package by name that is not ours."""
     name = _own_name(package)
-    if not (_is_path(package.partition("[")[0]) or _is_ours(name)):
+    if not (is_path(package.partition("[")[0]) or _is_ours(name)):
         yield from lines_about(name, find_installer())
