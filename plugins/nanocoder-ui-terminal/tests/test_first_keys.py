@@ -71,10 +71,7 @@ def test_a_dumb_terminal_gets_no_escapes(start):
 
 
 def test_the_status_is_below_the_prompt_and_a_menu_has_room_when_it_comes(chat):
-    talk = chat(HI)
-    lines = talk.text.splitlines()
-    prompt = next(place for place, line in enumerate(lines) if line.startswith("\u203a"))
-    assert lines[prompt + 1].startswith("ask \u00b7 ")
+    talk = chat(HI).see("\n\u203a\nask \u00b7 ")
     talk.press("/cont").see("/context")
 
 
