@@ -130,6 +130,7 @@ def test_a_folder_is_checked_by_its_tests_and_a_check_of_it_says_so(nanocoder) -
     assert "`nanocoder plugins install ./nanocoder-tool-count` installs it" in done.stderr
 
 
+@pytest.mark.timeout(120)
 def test_a_check_leaves_nothing_where_it_is_run(nanocoder) -> None:
     done = nanocoder("plugins", "check", "tool-ask")
     assert done.returncode == 0, done.stdout + done.stderr

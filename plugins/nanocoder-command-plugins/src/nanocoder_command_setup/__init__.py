@@ -11,6 +11,7 @@ from nanocoder import Argument, Command, Host, Resource, hookimpl
 
 from nanocoder_command_setup.schema import config_schema
 from nanocoder_command_setup.sets import Sets
+from nanocoder_command_setup.sources import Settings
 
 OUTPUT: Final = Argument("--output", "output format", default="text", choices=("text", "json"))
 DIRECTORY: Final = Argument("--cwd", "the directory (default: this one)", metavar="DIR")
@@ -24,6 +25,12 @@ KEY: Final = Argument("key", "a dotted key, for example plugins.strict")
 def nanocoder_resources() -> list[Resource]:
     """Offer `sets`: `--set` asks it which plugins a set has."""
     return [Resource("sets", lambda _session, _settings: Sets())]
+
+
+@hookimpl
+def nanocoder_settings() -> type:
+    """Return the class of `[plugins.command-setup]`."""
+    return Settings
 
 
 @hookimpl

@@ -29,6 +29,10 @@ ASKED: Final = {
 
 The help of pip has its default, but no passwords.
 """
+ONLY: Final = {"pip": ("--isolated", "--index-url"), "uv": ("--no-config", "--default-index")}
+"""Options before the address of the only index to ask."""
+SOURCES: Final = ("UV_EXTRA_INDEX_URL", "UV_FIND_LINKS", "UV_INDEX", "UV_NO_INDEX")
+"""Variables by which uv asks others, too; pip ignores its own in `--isolated`."""
 CAUSE_CHARS: Final = 160
 _NO_NETWORK: Final = re.compile(
     "dns error|failed to lookup address|name resolution|name or service not known"
@@ -92,32 +96,30 @@ def find_installer() -> Installer:
     )
 
 
-def run_installer(action: str, *packages: str) -> Ended:
+def run_installer(action: str, *packages: str, index: str = "") -> Ended:
     """Run pip, or uv if pip is missing, on this environment.
 
     "unpack" installs wheels in a folder, "take" installs them here; neither builds anything.
-    "build" installs folders of sources in a folder.
+    "build" installs folders of sources in a folder. With *index*, no other index and no folder of
+    wheels is asked.
     """
     tool, program = find_installer()
+    only = [*ONLY[tool], index] if index else []
     verb = "install" if action in {"unpack", "take", "build"} else action
     if tool == "pip":
         built = ["--only-binary", ":all:"]
         quiet = ["--no-compile", "-q"]
         options = {"uninstall": ["-y"], "unpack": [*built, *quiet], "take": built, "build": quiet}
-        command = [*program, verb, *options.get(action, []), *packages]
+        command = [*program, verb, *options.get(action, []), *only, *packages]
     else:
         quiet = ["--quiet"]
         options = {"unpack": ["--no-build", *quiet], "take": ["--no-build"], "build": quiet}
         head = [*program, verb, "--python", sys.executable]
-        links = first_links() if action != "uninstall" else []
-        command = [*head, *options.get(action, []), *links, *packages]
+        links = first_links() if action != "uninstall" and not index else []
+        command = [*head, *options.get(action, []), *only, *links, *packages]
     command = [command[0], *map(_absolute, command[1:])]
-    wheels = {
-        "UV_FIND_LINKS": os.environ.get("UV_FIND_LINKS", ""),
-        "PIP_FIND_LINKS": os.environ.get("PIP_FIND_LINKS", ""),
-    }
-    if changed := [f"{name}={_absolute_links(text)}" for name, text in wheels.items() if text]:
-        command = ["/usr/bin/env", *changed, *command]
+    if variables := _variables(index):
+        command = ["/usr/bin/env", *variables, *command]
     stderr = subprocess.PIPE if action == "unpack" else None
     # A version manager's uv, and uv itself, obey files of the folder that they start in.
     process = subprocess.run(command, check=False, cwd="/", stderr=stderr)
@@ -129,6 +131,17 @@ def run_installer(action: str, *packages: str) -> Ended:
         sys.stderr.write(text)
         sys.stderr.flush()
     return Ended(tool, process.returncode, is_offline=bool(cause), cause=cause)
+
+
+def _variables(index: str) -> list[str]:
+    """Return the words of `env` that set or remove the variables of sources for an installer."""
+    if index:
+        return [word for name in SOURCES for word in ("-u", name)]
+    links = {
+        "UV_FIND_LINKS": os.environ.get("UV_FIND_LINKS", ""),
+        "PIP_FIND_LINKS": os.environ.get("PIP_FIND_LINKS", ""),
+    }
+    return [f"{name}={_absolute_links(text)}" for name, text in links.items() if text]
 
 
 def is_path(name: str) -> bool:

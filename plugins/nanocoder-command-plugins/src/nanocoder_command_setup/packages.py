@@ -21,10 +21,11 @@ from nanocoder_discovery import RECORD_KEY, read_cache, record_in, write_cache
 from nanocoder_kit_process.capabilities import first_links, readable_distributions, start_files
 from nanocoder_kit_process.temporary import TemporaryFolder
 
-from nanocoder_command_setup.consent import is_agreed
+from nanocoder_command_setup.consent import is_agreed, normal
 from nanocoder_command_setup.importing import broken_ones
 from nanocoder_command_setup.installer import Ended, find_installer, is_path, run_installer
 from nanocoder_command_setup.publisher import lines_about
+from nanocoder_command_setup.sources import refuse_name, refuse_packages, refuse_path, settings_of
 from nanocoder_command_setup.staged import Before, proposals_of, refuse_unseen
 
 if TYPE_CHECKING:
@@ -61,14 +62,20 @@ def install(arguments: Namespace, host: Host) -> int:
     looks like a slip is refused.
     """
     packages = [_package(name) for name in arguments.names]
+    index = settings_of(host).index
     for package in packages:
+        if is_path(package.partition("[")[0]):
+            refuse_path(package, host)
+        else:
+            refuse_name(normal(_own_name(package)), host)
         _refuse_slip(package)
         refuse_unseen(package)
-        for line in _lines_about(package):
+        for line in _lines_about(package, index):
             host.print_line(line)
     sources = [name for name in packages if _is_source(name)]
-    with _unpacked([name for name in packages if name not in sources]) as unpacked:
+    with _unpacked([name for name in packages if name not in sources], index) as unpacked:
         proposals = [] if unpacked.code else proposals_of(unpacked.folder, packages, sources)
+        refuse_packages(proposals, host)
         code = unpacked.code or is_agreed(proposals, arguments, host)
         if code and not unpacked.code:
             return code
@@ -82,7 +89,7 @@ def install(arguments: Namespace, host: Host) -> int:
         ended = (
             unpacked
             if code
-            else run_installer("install" if sources else "take", *options, *packages)
+            else run_installer("install" if sources else "take", *options, *packages, index=index)
         )
         if ended.code:
             return _failure(packages, ended, host)
@@ -141,13 +148,13 @@ def _is_source(name: str) -> bool:
 
 
 @contextmanager
-def _unpacked(packages: list[str]) -> Iterator[Ended]:
+def _unpacked(packages: list[str], index: str = "") -> Iterator[Ended]:
     """Unpack the wheels of *packages* and their requirements in a folder, without running code.
 
     The folder is removed afterwards, by the next installation if this one is killed.
     """
     with _temporary_folder() as folder:
-        ended = _unpack(folder, packages) if packages else Ended()
+        ended = _unpack(folder, packages, index) if packages else Ended()
         yield ended._replace(folder=folder)
 
 
@@ -160,11 +167,11 @@ def _temporary_folder() -> Iterator[Path]:
         folder.remove()
 
 
-def _unpack(folder: Path, packages: list[str]) -> Ended:
+def _unpack(folder: Path, packages: list[str], index: str = "") -> Ended:
     """Unpack wheels into *folder*; without a network, those on this machine."""
     words = ("--target", str(folder), *packages)
-    ended = run_installer("unpack", *words)
-    if ended.is_offline and ended.tool == "uv" and first_links():
+    ended = run_installer("unpack", *words, index=index)
+    if ended.is_offline and ended.tool == "uv" and first_links() and not index:
         again = run_installer("unpack", "--offline", *words)
         return ended if again.code else again._replace(is_offline=True)
     return ended
@@ -324,8 +331,8 @@ def _is_ours(name: str) -> bool:
     return name in known_packages().values() or name in known_packages()
 
 
-def _lines_about(package: str) -> Iterator[str]:
+def _lines_about(package: str, index: str = "") -> Iterator[str]:
     """Yield lines about the publisher of a package by name that is not ours."""
     name = _own_name(package)
     if not (is_path(package.partition("[")[0]) or _is_ours(name)):
-        yield from lines_about(name, find_installer())
+        yield from lines_about(name, index or find_installer().address())

@@ -13,7 +13,7 @@ from urllib.request import Request, urlopen
 
 from nanocoder import counted, one_line
 
-from nanocoder_command_setup.installer import TIMEOUT_S, Installer
+from nanocoder_command_setup.installer import TIMEOUT_S
 
 ANSWER: Final = "application/vnd.pypi.simple.v1+json"
 """The form of an index's answer (https://peps.python.org/pep-0691/)."""
@@ -27,12 +27,11 @@ UNUSABLE: Final = (
 """Errors of an index that cannot be asked, or answers in another form."""
 
 
-def lines_about(package: str, installer: Installer) -> Iterator[str]:
-    """Yield lines from the index about a package: its owner, age and newest files.
+def lines_about(package: str, index: str) -> Iterator[str]:
+    """Yield lines from the *index* about a package: its owner, age and newest files.
 
     No file is downloaded.
     """
-    index = installer.address()
     name = re.sub(r"[-_.]+", "-", package).lower()
     source = without_password(index) or "Its index"
     yield f"{name} is not a package of nanocoder. {source} says of it:"
