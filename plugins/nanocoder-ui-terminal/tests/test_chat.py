@@ -51,17 +51,6 @@ def test_cost_and_context_fit_together_and_a_stopped_request_is_named(chat):
     talk.see("stopped requests             1 without a count: the provider may charge for")
 
 
-def test_two_interrupts_of_one_run_leave(chat, monkeypatch):
-    monkeypatch.setattr("nanocoder.call.worker.GRACE_S", 30)  # on a busy machine a second is short
-    stuck = call("bash", command="trap '' INT TERM; sleep 30")
-    talk = chat(stuck).type("go").see("Approve?").type("y").see("1 s")
-    # Sent together, the two would be one: a signal that is pending does not come twice.
-    for _ in range(400):
-        if not talk.press("\x03").goes_on():
-            break
-    assert talk.end() == 130
-
-
 def test_an_interrupt_at_the_prompt_clears_the_line(chat):
     talk = chat(HI).press("nonsense").see("nonsense").press("\x03").type("hi").see("Hello there.")
     assert "nonsense" not in talk.text
