@@ -215,6 +215,8 @@ def test_what_a_set_leaves_out_is_not_called_missing(nanocoder):
     assert "the plugin 'provider-scripted' has it, but it does not belong to the" in done.stderr
 
 
+@pytest.mark.contract("I18")
+@pytest.mark.contract("J10")
 def test_a_set_may_be_chosen_for_every_command(nanocoder):
     for words in (["--set", "minimal", "tools"], ["--set", "minimal", "plugins", "list"]):
         done = nanocoder(*words)

@@ -167,6 +167,7 @@ def test_a_tool_that_is_one_file_becomes_a_package(nanocoder) -> None:
     assert tests.returncode == 0, tests.stdout + tests.stderr
 
 
+@pytest.mark.contract("N8")
 @pytest.mark.parametrize(
     ("code", "problem"),
     [

@@ -55,6 +55,7 @@ def test_the_models_of_every_usable_provider_are_listed_and_completed(chat, keys
     talk.see("Switched to openai/mock-small")
 
 
+@pytest.mark.contract("N6")
 def test_providers_that_are_not_set_up_are_one_line_and_say_what_they_need_when_asked(chat):
     keys = dict.fromkeys(("OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY"), "")
     talk = chat(HI, env=keys).type("/model").see("what each needs: /model others")
