@@ -2,6 +2,7 @@
 
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
@@ -25,11 +26,14 @@ def own_frames(frame: FrameType | None) -> Iterator[str]:
 
 def test_few_functions_stand_between_a_run_and_a_handler(tmp_path):
     names: list[str] = []
+    main = threading.main_thread().ident
 
     @tool(risk="safe", effects={Effect.READ})
     def look() -> str:
         """Look at the stacks."""
-        waiting = sys._current_frames()[threading.main_thread().ident]
+        # The main thread may still be starting this one.
+        while (waiting := sys._current_frames()[main]).f_code.co_name != "events":
+            time.sleep(0.001)
         names.extend([*own_frames(sys._getframe()), *own_frames(waiting)])
         return "looked"
 
