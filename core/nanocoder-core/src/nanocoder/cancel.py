@@ -15,6 +15,7 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import copy_context
 from functools import cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -115,20 +116,42 @@ def run_each(
     """
     if cancel is not None:
         cancel.check()
-    batch = _Batch(works, limit_s)
+    ends: queue.SimpleQueue[str] = queue.SimpleQueue()
+    outcomes: list[Outcome[T]] = []
+    context = copy_context()  # a tracer's span is the hook's, too
+    lock, is_left_behind, began = threading.Lock(), False, time.monotonic()
+    limit_s = limit_s or threading.TIMEOUT_MAX
+
+    def run(thread: ReusedThread) -> bool:
+        nonlocal began
+        for work in works:
+            outcome = outcome_of(partial(context.copy().run, work))
+            with lock:
+                if is_left_behind:
+                    return False
+                outcomes.append(outcome)
+                began = time.monotonic()
+            if outcome[1] is not None:
+                break
+        thread.rest()
+        ends.put("")
+        return True
+
     # A cancel arrives in the same queue, so the first of both wins.
-    forget = cancel.on_set(lambda: batch.ends.put("cancelled")) if cancel else lambda: None
-    start_on_thread(batch.run)
+    forget = cancel.on_set(lambda: ends.put("cancelled")) if cancel else lambda: None
+    start_on_thread(run)
     try:
-        while (left_s := batch.left_s()) > 0:
+        while not is_left_behind:
             with suppress(queue.Empty):
-                if batch.ends.get(timeout=left_s):
+                if ends.get(timeout=max(0.0, began + limit_s - time.monotonic())):
                     raise Cancelled("interrupted")
-                return batch.outcomes
+                return outcomes
+            with lock:  # the next piece of work may have begun meanwhile
+                is_left_behind = time.monotonic() >= began + limit_s
         late = LateError(f"took longer than {limit_s:g} s", data={"limit_s": limit_s})
-        return [*batch.outcomes, (None, late)]
+        return [*outcomes, (None, late)]
     finally:
-        batch.is_left_behind = True
+        is_left_behind = True
         forget()
 
 
@@ -165,42 +188,6 @@ def outcome_of(work: Callable[[], T]) -> Outcome[T]:
         return work(), None
     except BaseException as error:  # noqa: BLE001 - raised again on the waiting thread
         return None, error
-
-
-class _Batch:
-    """Pieces of work for one thread; *ends* gets an item when all are finished."""
-
-    def __init__(self, works: Sequence[Callable[[], Any]], limit_s: float) -> None:
-        import contextvars
-
-        self.ends: queue.SimpleQueue[str] = queue.SimpleQueue()
-        self.outcomes: list[Outcome[Any]] = []
-        self.is_left_behind = False
-        self._works, self._limit_s = works, limit_s or threading.TIMEOUT_MAX
-        self._began, self._lock = time.monotonic(), threading.Lock()
-        self._context = contextvars.copy_context()  # a tracer's span is the hook's, too
-
-    def left_s(self) -> float:
-        """Return the seconds left for the running piece of work; mark it as abandoned if none."""
-        with self._lock:
-            left_s = self._limit_s + self._began - time.monotonic()
-            self.is_left_behind = left_s <= 0
-            return left_s
-
-    def run(self, thread: "ReusedThread") -> bool:
-        """Do the pieces in order until one fails; return False if the batch was abandoned."""
-        for work in self._works:
-            outcome = outcome_of(partial(self._context.copy().run, work))
-            with self._lock:
-                if self.is_left_behind:
-                    return False
-                self.outcomes.append(outcome)
-                self._began = time.monotonic()
-            if outcome[1] is not None:
-                break
-        thread.rest()
-        self.ends.put("")
-        return True
 
 
 class ReusedThread(threading.Thread):

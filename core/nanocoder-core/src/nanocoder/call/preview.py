@@ -95,7 +95,7 @@ def _render(
     hook: Implementation, report: Report, context: Mapping[str, Any], *, is_owner: bool
 ) -> tuple[str | None, ToolError | None]:
     """Return a plugin's preview of a call, and the ToolError that the tool's owner predicts."""
-    [(_, text, error)] = dispatch.attempt_each([hook], partial(dispatch.answer_of, context, str))
+    [(_, text, error)] = dispatch.attempt_each([hook], lambda hook: hook(context, str))
     if error is not None:
         cause = error.__cause__
         if is_owner and isinstance(cause, ToolError) and _has_message(cause):

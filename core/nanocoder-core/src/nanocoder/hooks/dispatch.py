@@ -60,12 +60,20 @@ class Implementation:
     parameters: tuple[str, ...] = ()
     events: Collection[str] = ()
 
-    def __call__(self, arguments: Arguments) -> Any:
-        """Call the function with those of *arguments* that it takes."""
+    def __call__(self, arguments: Arguments, expected: Kinds[Any] = object) -> Any:
+        """Call the function with those of *arguments* that it takes, and return its answer or None.
+
+        Raises: PluginError if the answer is not *expected*.
+        """
         named = {name: arguments[name] for name in self.parameters}
         for name in OF_PLUGIN & named.keys():
             named[name] = named[name](self.plugin)
-        return self.function(**named)
+        answer = self.function(**named)
+        if answer is None or isinstance(answer, expected):
+            return answer
+        kinds = expected if isinstance(expected, tuple) else (expected,)
+        names = " or ".join(kind.__name__ for kind in kinds)
+        raise self.error(f"returned {type(answer).__name__}, expected {names}")
 
     def error(self, problem: object) -> PluginError:
         """Return a PluginError that names the plugin and the hook."""
@@ -97,11 +105,12 @@ def attempt_each(
         works = [partial(call, implementation) for implementation in waiting]
         for answer, error in run_each(works, limit_s) if limit_s else [outcome_of(works[0])]:
             implementation = waiting.pop(0)
-            yield implementation, answer, _failure_of(implementation, error)
+            failure = None if error is None else _failure_of(implementation, error)
+            yield implementation, answer, failure
 
 
-def _failure_of(implementation: Implementation, error: BaseException | None) -> PluginError | None:
-    if error is None or isinstance(error, PluginError):
+def _failure_of(implementation: Implementation, error: BaseException) -> PluginError:
+    if isinstance(error, PluginError):
         return error
     # A person's Ctrl-C is no failure of the running plugin.
     if isinstance(error, KeyboardInterrupt):
@@ -114,11 +123,12 @@ def _failure_of(implementation: Implementation, error: BaseException | None) -> 
 def collect(
     implementations: Implementations, report: Report, arguments: Arguments, expected: Kinds[T]
 ) -> list[tuple[str, T]]:
-    """Return (plugin, answer) for each answer that is not None.
+    """Return (plugin, answer) for each answer that is not None; for "tell" nobody reads them.
 
     A failure, or an answer that is not *expected*, is reported and left out.
     """
-    answers, call = [], partial(answer_of, arguments, expected)
+    answers = []
+    call = partial(Implementation.__call__, arguments=arguments, expected=expected)
     for implementation, answer, failure in attempt_each(implementations, call):
         if failure is not None:
             report(failure)
@@ -136,21 +146,6 @@ def choose(
         if answers := collect([each], report, arguments, expected):
             return answers[0][1]
     return None
-
-
-def tell(implementations: Implementations, report: Report, arguments: Arguments) -> None:
-    """Call all implementations and drop their answers; a failure is reported."""
-    collect(implementations, report, arguments, object)
-
-
-def answer_of(arguments: Arguments, expected: Kinds[T], hook: Implementation) -> T | None:
-    """Return one implementation's answer or None; raises PluginError if it is not *expected*."""
-    answer = hook(arguments)
-    if answer is None or isinstance(answer, expected):
-        return answer
-    kinds = expected if isinstance(expected, tuple) else (expected,)
-    names = " or ".join(kind.__name__ for kind in kinds)
-    raise hook.error(f"returned {type(answer).__name__}, expected {names}")
 
 
 class Judgement(NamedTuple):
@@ -254,7 +249,7 @@ def _rewriting(verdicts: Iterable[Verdict], call: ToolCall) -> tuple[str, Mappin
 
 
 def _vote_of(arguments: Arguments, policy: Implementation) -> Verdict | None:
-    value = answer_of(arguments, Verdict, policy)
+    value: Verdict | None = policy(arguments, Verdict)
     if value is None:
         return None
     if problem := wrong_field(value) or json_problem(value.arguments, objects=Mapping):
@@ -298,7 +293,7 @@ def chain(
 
     def pass_on(implementation: Implementation) -> None:
         nonlocal current
-        after = answer_of({**arguments, subject: current}, expected, implementation)
+        after = implementation({**arguments, subject: current}, expected)
         try:
             current = current if after is None else accept(current, after)
         except TypeError as error:

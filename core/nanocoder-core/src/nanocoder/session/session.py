@@ -222,7 +222,8 @@ class Session(Runtime, AbstractContextManager["Session"]):
             for due in self._due(event):
                 kinds = self._kinds(due)
                 if hear := [it for it in listeners if not kinds.isdisjoint(it.events or kinds)]:
-                    dispatch.tell(hear, errors.append, {"event": due, **self.hook_context()})
+                    arguments = {"event": due, **self.hook_context()}
+                    dispatch.collect(hear, errors.append, arguments, object)
         problem = self.journal.problem if self.journal is not None else ""
         return list(self._failures(event, errors, problem)) if errors or problem else ()
 

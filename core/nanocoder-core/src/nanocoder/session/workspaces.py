@@ -13,7 +13,7 @@ from nanocoder_schema import ConfigError, UsageError, evolve
 
 from nanocoder.config import Config
 from nanocoder.errors import PluginError
-from nanocoder.hooks.dispatch import answer_of, attempt_each, why_closed
+from nanocoder.hooks.dispatch import attempt_each, why_closed
 from nanocoder.plugins import Plugins
 from nanocoder.tools.session_info import SessionInfo
 
@@ -115,7 +115,7 @@ class SessionReadable(Readable):
         if len(before) == len(asked_with) and all(map(operator.is_, before, asked_with)):
             return readable
         context = {"tools": tools, "session": self.session, "settings": self._plugins.settings}
-        answers = attempt_each(policies, partial(answer_of, context, PathFilter))
+        answers = attempt_each(policies, lambda policy: policy(context, PathFilter))
         filters = [(each.plugin, self._filter(answer, error)) for each, answer, error in answers]
         resolve = self.session.resolve
         folders = [resolve(str(folder)).path for folder in self.session.own_folders]
