@@ -28,7 +28,6 @@ class Root(Beneath):
             super().__init__(os.open(self.path, LISTING), str(self.path))
         except OSError as error:
             raise problem(error, str(root)) from error
-        self._opened = os.fstat(self.fd)
         self._resolver = Resolver(self.root, extra_protected)
         self.readable = Readable()
 
@@ -42,20 +41,14 @@ class Root(Beneath):
         """Check and tidy *path*, and make it relative; raises WorkspaceError."""
         if self.fd < 0:
             raise WorkspaceError("the workspace is closed", error_class="io_error")
-        if not self._is_in_place():  # an operation by its path would reach another directory
+        # Moved or replaced: an operation by its path would reach another directory.
+        if not self._is_root(self.root):
             raise WorkspaceError(GONE.format(self.root), error_class="io_error")
         check_path(path)
         raw = self.relative(path)
         if ".." in raw and climbs(raw):
             raise outside(path, self.root)
         return raw
-
-    def _is_in_place(self) -> bool:
-        """Return True if the path still leads to the directory that was opened."""
-        try:
-            return os.path.samestat(os.stat(self.root), self._opened)
-        except OSError:
-            return False
 
     def resolved(self, raw: str, *, follow: bool = True) -> str:
         """Return *raw* with its links resolved, as far as it exists; raises WorkspaceError.

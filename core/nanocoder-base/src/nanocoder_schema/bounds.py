@@ -53,7 +53,10 @@ def bound_problems(note: Param, value: Any) -> Iterator[str]:
     elif unit and most is not None and len(value) > most:
         yield f"expected at most {most} {unit}, got {len(value)}"
     if note.pattern is not None and isinstance(value, str):
-        yield from _pattern_problems(note.pattern, value)
+        if _most_steps(note.pattern, len(value)) > MOST_STEPS:
+            yield f"the pattern {note.pattern} takes too long for this value, which is refused"
+        elif not re.search(note.pattern, value):
+            yield f"expected text that matches {note.pattern}, got {show(value)}"
 
 
 def check_pattern(pattern: str) -> None:
@@ -63,13 +66,6 @@ def check_pattern(pattern: str) -> None:
             f"the pattern {pattern!r} repeats a group, or what a group has matched, which can take "
             "years; write it without, or check the value in the handler"
         )
-
-
-def _pattern_problems(pattern: str, text: str) -> Iterator[str]:
-    if _most_steps(pattern, len(text)) > MOST_STEPS:
-        yield f"the pattern {pattern} takes too long for this value, which is refused"
-    elif not re.search(pattern, text):
-        yield f"expected text that matches {pattern}, got {show(text)}"
 
 
 def _most_steps(pattern: str, length: int) -> float:

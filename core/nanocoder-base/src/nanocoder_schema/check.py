@@ -212,18 +212,12 @@ def _number(value: Any, _: Any) -> float:
     raise WrongType("a number", value)
 
 
-def _boolean(value: Any, _: Any) -> bool:
-    if isinstance(value, bool):
-        return value
-    raise WrongType("true or false", value)
-
-
 SCALAR_HOOKS: dict[Any, Hook] = {
     # A model's null must not become a file named "None".
     str: _only("a string", str, lambda value, _: value),
     int: _integer,
     float: _number,
-    bool: _boolean,
+    bool: _only("true or false", bool, lambda value, _: value),
     type(None): _only("null", type(None), lambda value, _: value),
 }
 

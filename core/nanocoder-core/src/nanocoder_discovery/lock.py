@@ -27,7 +27,7 @@ from nanocoder_discovery.installed import (
 )
 
 LOCK_FORMAT = 3
-UNCHECKED = 0b01
+UNCHECKED = b"\1\0\0\0"
 """The flags of a compiled file that Python runs without checking its source."""
 
 
@@ -136,12 +136,9 @@ def _compiled_files(files: Iterable[Path]) -> Iterator[Path]:
 
 def _is_unchecked(path: Path) -> bool:
     """Return True if Python would run a compiled file without checking its source."""
-    try:
-        with path.open("rb") as file:
-            head = file.read(8)
-    except OSError:
-        return False
-    return len(head) == 8 and int.from_bytes(head[4:], "little") == UNCHECKED  # noqa: PLR2004
+    with suppress(OSError), path.open("rb") as file:
+        return file.read(8)[4:] == UNCHECKED
+    return False
 
 
 def _package_files(module: str) -> tuple[Path, list[Path]]:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from nanocoder_schema import UsageError, did_you_mean, problem_of, value
 
 from nanocoder.config import Config, CoreSettings
-from nanocoder.errors import ProviderError
+from nanocoder.errors import PluginError, ProviderError
 from nanocoder.hooks import dispatch
 from nanocoder.plugins import Entry, Plugins
 from nanocoder.provider import Provider
@@ -176,14 +176,12 @@ def selected_by_plugin(plugins: Plugins, session: SessionInfo, failed: Sequence[
 
 
 def _probed(plugins: Plugins, plugin: str, name: str) -> bool | str:
-    owner = plugins.offered("providers", name)
-    if owner is None or owner[1].probe is None:
-        return False
+    spec = plugins.real(plugin, "providers", name)
     try:
-        answer = owner[1].probe(plugins.settings(plugin))
+        answer = spec.probe(plugins.settings(plugin))
         return answer if isinstance(answer, str) else bool(answer)
     except ProviderError:
         raise
     except Exception as error:  # noqa: BLE001 - after a failed probe the provider is not usable
-        plugins.report(dispatch.Implementation(plugin, "probe", owner[1].probe).error(error))
+        plugins.report(PluginError(plugin, f"probe failed: {error}"))
         return False

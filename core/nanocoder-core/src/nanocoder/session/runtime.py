@@ -88,9 +88,7 @@ class Runtime(_Working):
 
     def __attrs_post_init__(self) -> None:
         self._readable = SessionReadable(self.plugins, self.info)
-        self.info = self._readable.session = evolve(
-            self.info, readable=self._readable, find_sandbox=self.sandbox, wrap=self.wrap
-        )
+        self.set_info(readable=self._readable, find_sandbox=self.sandbox, wrap=self.wrap)
         self.approvals = Approvals(self)
         self.report = Report(session_id=self.info.id)
 

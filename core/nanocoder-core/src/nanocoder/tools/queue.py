@@ -96,7 +96,9 @@ class Admission:
         writes = Effect.WRITE in tool.effects and not composed
         # A composed step takes none: its parent has one and could wait for its step for ever.
         kind = WORKING if not composed else "" if is_step else COMPOSED
-        paths = _paths_of(arguments, session) if writes else frozenset()
+        # Resolved, because by links two names may be one file.
+        named = named_paths(arguments, patterns=False, folders=False) if writes else ()
+        paths = frozenset(session.resolve(path).place for path in named)
         slot = Slot(self, kind, paths, self.clock())
         with self._lock:
             self._queue.append(slot)
@@ -141,9 +143,3 @@ class Admission:
                 slot.runs = True
                 slot.turn.set()
             claimed |= slot.paths  # a call that waits for a path goes before later ones
-
-
-def _paths_of(arguments: Mapping[str, Any], session: SessionInfo) -> frozenset[str]:
-    """Return the resolved paths among *arguments*: by links two names may be one file."""
-    paths = named_paths(arguments, patterns=False, folders=False)
-    return frozenset(session.resolve(path).place for path in paths)
