@@ -166,33 +166,16 @@ class Host:
             raise ConfigError(self.config.refusal)
 
     @contextmanager
-    def session(
-        self,
-        *,
-        interactive: bool = False,
-        output: str = "text",
-        resume: str = "",
-        dry_run: bool = False,
-        persist: bool = True,
-    ) -> Iterator["Session"]:
-        """Open a session with the host's configuration and plugins, as `open_session` does.
+    def session(self, **options: Any) -> Iterator["Session"]:
+        """Open a session with the host's configuration and plugins; *options* as in `open_session`.
 
         A signal interrupts its run, and a second one ends the process.
         """
         from nanocoder.session.api import open_session  # most commands open no session
 
+        options |= {"config": self.config, "plugins": self.plugins, "warn": self.say}
         with self.signals:
-            opened = open_session(
-                self.cwd,
-                config=self.config,
-                plugins=self.plugins,
-                warn=self.say,
-                interactive=interactive,
-                output=output,
-                resume=resume,
-                dry_run=dry_run,
-                persist=persist,
-            )
+            opened = open_session(self.cwd, **options)
             self.tell_news()
             # An earlier signal was recorded, and stops the run at its first event.
             with opened, self.signals.obeyed_by(partial(stop, opened)):
