@@ -2,11 +2,10 @@
 
 import json
 import re
-import threading
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPException
-from queue import Empty, SimpleQueue
 from typing import Any, Final
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 from urllib.request import Request, urlopen
@@ -64,22 +63,12 @@ def _get(address: str, form: str) -> Any:
 
 def _in_time(address: str, form: str) -> Any:
     """Ask as `_get` does; raises TimeoutError also where bytes come one by one."""
-    answers: SimpleQueue[Any] = SimpleQueue()
-
-    def ask() -> None:
-        try:
-            answers.put(_get(address, form))
-        except Exception as error:  # noqa: BLE001 - raised again in the thread that waits
-            answers.put(error)
-
-    threading.Thread(target=ask, daemon=True).start()
+    # Not in a `with`, whose end would wait for the answer.
+    answer = ThreadPoolExecutor(1).submit(_get, address, form)
     try:
-        answer = answers.get(timeout=TIMEOUT_S)
-    except Empty:
+        return answer.result(TIMEOUT_S)
+    except TimeoutError:
         raise TimeoutError(f"it does not answer within {TIMEOUT_S:g} s") from None
-    if isinstance(answer, Exception):
-        raise answer
-    return answer
 
 
 def _owners(index: str, name: str) -> str:
