@@ -323,8 +323,28 @@ def test_a_listener_whose_plugin_breaks_after_it_was_described_is_set_aside(
     site.install("ui-later", LATER + hook("pass", "nanocoder_event", "event"))
     plugins = site.plugins()
     monkeypatch.setenv("BOOM", "1")
-    assert play(tmp_path, ["Hello."], plugins=plugins).text == "Hello."
+    played = play(tmp_path, ["Hello."], plugins=plugins)
+    assert played.text == "Hello."
     assert "RuntimeError: later" in plugins.set_aside["ui-later"]
+    [report] = map(str, plugins.reports)
+    assert report.startswith("plugin 'ui-later': import failed: RuntimeError: later")
+    assert report.endswith("fix it, uninstall it, or list it in plugins.disable")
+    [failed] = [event.data for event in played.events if event.kind == "plugin.failed"]
+    assert failed == {"plugin": "ui-later", "message": report}
+
+
+@pytest.mark.parametrize("name", ["nanocoder_prompt", "nanocoder_understand"])
+def test_an_interrupt_that_a_plugin_raises_itself_names_the_plugin(
+    site: Site, tmp_path: Path, name: str
+) -> None:
+    site.install("acme-stops", hook("raise KeyboardInterrupt", name, ""))
+    plugins = site.plugins()
+    if name == "nanocoder_prompt":  # its thread gets no Ctrl-C of a person
+        assert play(tmp_path, ["Hello."], plugins=plugins).text == "Hello."
+        assert "'acme-stops': nanocoder_prompt failed: KeyboardInterrupt" in str(plugins.reports)
+        return
+    with pytest.raises(KeyboardInterrupt, match="in nanocoder_understand of plugin 'acme-stops'"):
+        play(tmp_path, [[("fine", {})], "Done."], plugins=plugins)
 
 
 def test_a_policy_that_breaks_after_it_was_described_stops_the_start(

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from command_line import plugin_in
 
 pytestmark = [pytest.mark.timeout(120), pytest.mark.usefixtures("heeded")]
 COMMAND = str(Path(sys.executable).with_name("nanocoder"))
@@ -36,9 +37,8 @@ def start(nanocoder):
         process = subprocess.Popen(
             [COMMAND, *words],
             cwd=nanocoder.cwd,
-            env=nanocoder.environment,
             text=True,
-            **(streams | more),
+            **({"env": nanocoder.environment} | streams | more),
         )
         started.append(process)
         return process
@@ -174,3 +174,32 @@ def test_a_closed_standard_output_is_an_error_and_no_silence(nanocoder, command)
     done = nanocoder("-c", f"{COMMAND} {command} >&-", command="bash")
     assert done.returncode == 2
     assert "standard output is closed" in done.stderr
+
+
+HANGS = """
+import os, time
+from nanocoder import hookimpl
+if "HANGS" in os.environ:
+    open("importing", "w").close()
+    time.sleep(90)
+
+@hookimpl
+def nanocoder_prompt(session):
+    return None
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_one_signal_ends_a_start_in_which_a_plugin_hangs_and_names_it(
+    start, nanocoder, tmp_path, number
+):
+    site = {**nanocoder.environment, **plugin_in(tmp_path / "site", "acme-hangs", HANGS)}
+    assert start("tools", env=site).wait() == 0
+    words = ("run", "--model", nanocoder.script(READ), "go")
+    process = start(*words, env={**site, "HANGS": "1"}, stderr=subprocess.PIPE)
+    while not (nanocoder.cwd / "importing").exists():
+        assert process.poll() is None
+    process.send_signal(number)
+    _, printed = process.communicate()
+    assert ended_by(process) == 128 + number
+    assert printed == "nanocoder: interrupted while plugin 'acme-hangs' was imported\n"

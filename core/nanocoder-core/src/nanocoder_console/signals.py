@@ -17,6 +17,8 @@ from typing import Any, Self
 
 from nanocoder_console.streams import is_terminal
 
+GRACE_S = 1.0
+"""The seconds after the first signal until what does not end by itself is ended."""
 EXIT_BASE = 128
 """The exit code that a shell reports for a signal is this plus the signal's number."""
 SHOW_CURSOR = b"\x1b[?25h\x1b[?2004l\r\n"
@@ -28,10 +30,12 @@ class Signals:
     """Handling of SIGINT, SIGTERM and SIGHUP while it is entered; may be entered repeatedly.
 
     The function registered by `obeyed_by` handles the first signal. The second one ends the
-    process at once.
+    process at once. *blocking* names what no such function can stop, "" for nothing: while it
+    names something a second after the first signal, the process ends, too.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, blocking: Callable[[], str] = str) -> None:
+        self._blocking = blocking
         self._received: list[int] = []
         self._inbox: queue.SimpleQueue[int] = queue.SimpleQueue()
         self._reactions: list[React] = []
@@ -43,7 +47,7 @@ class Signals:
     def __enter__(self) -> Self:
         self._depth += 1
         if self._depth == 1 and threading.current_thread() is threading.main_thread():
-            self._terminal = _terminal_settings()
+            self._terminal = termios.tcgetattr(sys.stdin.fileno()) if is_terminal(sys.stdin) else []
             threading.Thread(target=self._react, name="nanocoder-signals", daemon=True).start()
             for number in _numbers():
                 self._before[number] = signal.signal(number, self._record)
@@ -102,7 +106,7 @@ class Signals:
         self._inbox.put(number)
 
     def _react(self) -> None:
-        while number := self._inbox.get():
+        while number := self._next():
             if len(received := list(self._received)) > 1:
                 self._leave(received[-1])  # this thread may see both at once
             with self._lock:
@@ -110,6 +114,16 @@ class Signals:
             for react in reactions:
                 # On a thread of its own: if it hangs, the second signal is still handled.
                 threading.Thread(target=react, args=(number,), daemon=True).start()
+
+    def _next(self) -> int:
+        """Return the next signal; after the first one, end the process if something blocks it."""
+        while True:
+            with contextlib.suppress(queue.Empty):
+                return self._inbox.get(timeout=GRACE_S if self.number else None)
+            if (number := self.number) and (name := self._blocking()):
+                # Not by `complain`, which may wait for the same thing to redact its text.
+                os.write(2, f"nanocoder: interrupted while {name}\n".encode())
+                self._leave(number)
 
     def _leave(self, number: int) -> None:
         """End the process; its children end with it, and the journal has every event so far."""
@@ -125,12 +139,6 @@ def _numbers() -> list[int]:
     if hangup is not None and signal.getsignal(hangup) is not signal.SIG_IGN:
         numbers.append(int(hangup))
     return numbers
-
-
-def _terminal_settings() -> list[Any]:
-    if not is_terminal(sys.stdin):
-        return []
-    return termios.tcgetattr(sys.stdin.fileno())
 
 
 def _restore_terminal(settings: list[Any]) -> None:

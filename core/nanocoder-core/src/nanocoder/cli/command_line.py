@@ -38,8 +38,8 @@ def run(words: Sequence[str]) -> int:
         return BROKEN
     except SystemExit as shown:  # argparse has printed its help
         return int(shown.code or 0)
-    except KeyboardInterrupt:
-        complain("interrupted")
+    except KeyboardInterrupt as error:
+        complain(f"interrupted {error}".rstrip())
         return INTERRUPTED
     except Exception as error:  # noqa: BLE001 - a person gets a message, never a traceback
         return _report_failure(error)

@@ -68,7 +68,8 @@ def _plugin_checks(host: Host) -> Iterator[Check]:
         yield f"plugin {name}", "wrong" if problem else "ok", f"{problem}{way}" or version
     tools = plugins.tools()
     for report in plugins.reports:
-        yield "plugins", "wrong", str(report)
+        if report.plugin not in plugins.set_aside:  # these have a line of their own
+            yield "plugins", "wrong", str(report)
     yield "tools", "ok" if tools else "note", ", ".join(tools) or NO_TOOLS
 
 

@@ -3,7 +3,7 @@
 import os
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cached_property, partial
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import nanocoder_console as console
 from nanocoder_config import refusal, user_config_dir
 from nanocoder_console import Argument, Command
-from nanocoder_schema import ConfigError, NanocoderError, UsageError, one_line
+from nanocoder_schema import ConfigError, NanocoderError, UsageError
 
 from nanocoder.cli.commands import COMMANDS, SHORT, build
 from nanocoder.config import Config
@@ -31,6 +31,8 @@ LIMITS: Final = ("max_turns", "max_tokens", "max_seconds", "max_cost_usd")
 FLAGS: Final = ("model", "mode", *LIMITS, "dialect", "store", "profile")
 """Options that override every other configuration."""
 MACHINE_FORMS: Final = ("json", "jsonl")
+NAMED: Final = 3
+"""The most new plugins that a notice names; `plugins list` has all."""
 INTERRUPTED, TERMINATED = "interrupted", "terminated"
 NO_SCREEN: Final = """conversations need a plugin: {reason}
 Without it: nanocoder run "PROMPT" does one task, nanocoder --help lists every command."""
@@ -46,8 +48,7 @@ class Host:
     def __init__(self, cwd: str = ".", plugin_set: str | None = None, **flags: Any) -> None:
         self._cwd, self._set = cwd, plugin_set
         self.flags = {name: value for name, value in flags.items() if value not in ("", None)}
-        self._has_news = True
-        self._notices_printed = 0
+        self._told: set[str] = set()
 
     @classmethod
     def of(cls, arguments: Namespace) -> "Host":
@@ -81,7 +82,8 @@ class Host:
         if gone := plugins.gone.keys() - plugins.set_aside.keys():
             self.say(f"plugins that are gone since the last start: {', '.join(sorted(gone))}")
         if fresh := plugins.fresh:
-            self.say(f"new or changed plugins ({len(fresh)}): {one_line(', '.join(fresh), 50)}")
+            names = ", ".join([*fresh[:NAMED], "…"] if len(fresh) > NAMED else fresh)
+            self.say(f"new or changed plugins ({len(fresh)}): {names}")
         if self._set is not None:
             _restrict(plugins, self._set)
         return plugins
@@ -96,7 +98,13 @@ class Host:
         """The signals that end a command, once this is entered."""
         from nanocoder_console import Signals  # only sessions need them
 
-        return Signals()
+        return Signals(self._import)
+
+    def _import(self) -> str:
+        """Describe the plugin import that runs now, "" for none."""
+        plugins = vars(self).get("plugins")  # the property would wait for them
+        name = plugins.importing if plugins else ""
+        return f"plugin {name!r} was imported" if name else ""
 
     @property
     def is_interactive(self) -> bool:
@@ -180,7 +188,7 @@ class Host:
             # An earlier signal was recorded, and stops the run at its first event.
             with opened, self.signals.obeyed_by(partial(stop, opened)):
                 yield opened
-        self._print_ignored()  # a plugin's table is read at its first call
+        self._tell(self.config.notices)  # a plugin's table is read at its first call
 
     def open_workspace(self, root: Path, journal: "Journal") -> "Workspace":
         """Open the workspace at *root* of a stored session, whose *journal* records its changes.
@@ -194,23 +202,26 @@ class Host:
         return workspaces.open_workspace(root, journal, self.config)
 
     def tell_news(self) -> None:
-        """Print each disabled plugin and each ignored setting once."""
-        if not self._has_news:
-            return
-        self._has_news = False
-        self._print_ignored()
+        """Print each ignored setting, and each disabled plugin without a report, once."""
+        self._tell(self.config.notices)
+        reported = {report.plugin for report in self.plugins.reports}
         for name, reason in self.plugins.set_aside.items():
+            if name in reported:
+                continue
             entry, trace = self.plugins.entries.get(name), ""
             if entry and os.environ.get("NANOCODER_DEBUG"):
                 trace = f"\n{entry.description.get('traceback', '')}".rstrip()
-            self.say(f"plugin {name!r} is disabled: {reason} (nanocoder doctor){trace}")
+            self._tell([f"plugin {name!r} is disabled: {reason} (nanocoder doctor){trace}"])
 
-    def _print_ignored(self) -> None:
-        """Print a notice for each ignored setting, once."""
-        notices = self.config.notices
-        for notice in notices[self._notices_printed :]:
-            self.say(notice)
-        self._notices_printed = len(notices)
+    def tell_reports(self) -> None:
+        """Print each failure of a plugin once."""
+        self._tell(map(str, self.plugins.reports))
+
+    def _tell(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            if line not in self._told:
+                self._told.add(line)
+                self.say(line)
 
 
 def stop(session: "Session", number: int) -> None:

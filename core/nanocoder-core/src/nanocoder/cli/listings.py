@@ -24,8 +24,7 @@ def tools(arguments: Namespace, host: Host) -> int:
     tools = host.plugins.tools().values()
     rows = [{**manifest_of(tool), **{name: getattr(tool, name) for name in OWN}} for tool in tools]
     host.tell_news()
-    for report in host.plugins.reports:
-        host.say(str(report))
+    host.tell_reports()
     if arguments.tool or arguments.dialect:
         return host.hand_over("tools", arguments, rows=rows)
     head = ("tool", "plugin", "risk", "tokens", "effects")
@@ -48,6 +47,7 @@ def settings(arguments: Namespace, host: Host) -> int:
     items = host.config.items(host.settings_classes())
     rows = [{"key": key, "value": value, "origin": str(origin)} for key, value, origin in items]
     host.tell_news()
+    host.tell_reports()
     return _show(arguments.output, rows, ("key", "value", "from"), lambda row: tuple(row.values()))
 
 

@@ -51,8 +51,7 @@ def run(arguments: argparse.Namespace, host: Host) -> int:
         if display is None:  # a screen has shown the report
             print_failure(error, arguments.output)
         raise
-    for report in host.plugins.reports:
-        complain(str(report))
+    host.tell_reports()
     if session.report.error and arguments.output == "text":
         # JSON output has it in the report.
         complain(session.report.error["message"])
@@ -142,8 +141,7 @@ def call(arguments: argparse.Namespace, host: Host) -> int:
                 if signals.number:  # it may have arrived just before the call began
                     stop(session, signals.number)
         _show_result(last.data, session, arguments)
-    for report in host.plugins.reports:
-        complain(str(report))
+    host.tell_reports()
     if last.data["error_class"] == Cancelled.error_class and signals.number:
         return signals.exit_code
     return EXIT_CODES.get(last.data["error_class"], 1)

@@ -112,9 +112,10 @@ def attempt_each(
 def _failure_of(implementation: Implementation, error: BaseException) -> PluginError:
     if isinstance(error, PluginError):
         return error
-    # A person's Ctrl-C is no failure of the running plugin.
-    if isinstance(error, KeyboardInterrupt):
-        raise error
+    # On the main thread it may be a person's Ctrl-C, which is no failure of the running plugin.
+    if isinstance(error, KeyboardInterrupt) and implementation.hook not in DEADLINES_S:
+        where = f"in {implementation.hook} of plugin {implementation.plugin!r}"
+        raise KeyboardInterrupt(where) from error
     failure = implementation.error(problem_of(error, implementation.function.__module__))
     failure.__cause__ = error
     return failure
@@ -265,9 +266,8 @@ def _denial(policy: Implementation, report: Report, error: PluginError) -> Verdi
     A busy machine must not deny a call that a person would approve.
     """
     report(error)
-    if isinstance(error.__cause__, LateError):
-        return Verdict(Decision.ASK, why_closed(error), plugin=policy.plugin)
-    return Verdict(Decision.DENY, why_closed(error), plugin=policy.plugin)
+    decision = Decision.ASK if isinstance(error.__cause__, LateError) else Decision.DENY
+    return Verdict(decision, why_closed(error), plugin=policy.plugin)
 
 
 def why_closed(error: PluginError) -> str:

@@ -54,7 +54,8 @@ class Plugins:
 
     A broken plugin is disabled: `set_aside` has the reason, and everything else works. *failed*
     has those that failed too often in this session, *removed* those that were removed, with the
-    reason, and *gone* those that were installed at the last start.
+    reason, and *gone* those that were installed at the last start. *importing* is the name of the
+    plugin that is being imported, or "".
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class Plugins:
         self.failed: dict[str, str] = {}
         self._failures: Counter[str] = Counter()
         self.reports: list[PluginError] = []
+        self.importing = ""
         self._configured = Configured(lambda _, cls: cls())
         self.removed: dict[str, tuple[Entry, str]] = {}
         self._left_out: dict[str, str] = {}
@@ -350,17 +352,23 @@ class Plugins:
                 return self._loaded[name]
             try:
                 if is_usable:
+                    # No deadline: an abandoned import would lock its modules for all others.
+                    self.importing = name
                     return self._register(name, import_module(entry.module))
             except PluginError as error:
                 self.disable(name, error.problem)
-            except KeyboardInterrupt:
-                raise
-            except BaseException as error:  # noqa: BLE001 - a plugin's sys.exit must not end the program
+            except BaseException as error:  # a plugin's sys.exit must not end the program
                 self.disable(name, f"import failed: {problem_of(error, entry.module)}")
+                if isinstance(error, KeyboardInterrupt):  # by a person, or by the plugin itself
+                    raise KeyboardInterrupt(f"while plugin {name!r} was imported") from error
+            finally:
+                self.importing = ""
+        hint, reason = "fix it, uninstall it, or list it in plugins.disable", self.set_aside[name]
         if entry.is_policy:
-            hint = "fix it, uninstall it, or list it in plugins.disable"
             problem = f"nanocoder does not start without this policy: {hint}"
-            raise PluginError(name, f"{self.set_aside[name]}; {problem}")
+            raise PluginError(name, f"{reason}; {problem}")
+        if is_usable:
+            self.report(PluginError(name, f"{reason}; it is disabled for this session: {hint}"))
         return {}
 
     def _register(self, name: str, plugin: object) -> Mapping[str, Any]:

@@ -49,6 +49,7 @@ class Session(Runtime, AbstractContextManager["Session"]):
         self._run: Run | None = None
         self._cancel, self._is_cancel_used = Cancel(), False
         self._started, self._closed, self._announced = False, False, ""
+        self._reported = len(self.plugins.reports) if self.parent else 0
 
     def __exit__(self, *error: object) -> None:
         self.close()
@@ -225,7 +226,8 @@ class Session(Runtime, AbstractContextManager["Session"]):
                     arguments = {"event": due, **self.hook_context()}
                     dispatch.collect(hear, errors.append, arguments, object)
         problem = self.journal.problem if self.journal is not None else ""
-        return list(self._failures(event, errors, problem)) if errors or problem else ()
+        is_sound = not (errors or problem) and len(self.plugins.reports) == self._reported
+        return () if is_sound else list(self._failures(event, errors, problem))
 
     def _kinds(self, event: Event) -> set[str]:
         """Return the names for which *event* is sent: its kind, and kind:effect for each effect."""
@@ -247,6 +249,10 @@ class Session(Runtime, AbstractContextManager["Session"]):
     def _failures(self, event: Event, errors: Iterable[PluginError], problem: str) -> Events:
         for error in errors:
             self.plugins.report(error)
+        for report in self.plugins.reports[self._reported :]:
+            facts = {"plugin": report.plugin, "message": str(report)}
+            yield Event("plugin.failed", facts, event.call_id)
+        self._reported = len(self.plugins.reports)
         rows = [("journal", "", problem), *(("hook", it.plugin, str(it)) for it in errors)]
         for part, plugin, message in rows:
             # Reported once: a failing listener usually fails at every event.
