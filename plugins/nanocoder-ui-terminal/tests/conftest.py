@@ -20,6 +20,7 @@ class Talk:
     def __init__(self, words, cwd, env, rows=45, columns=100, program=()):
         self.raw = ""
         self._screen = pyte.HistoryScreen(columns, rows, history=5_000, ratio=0.5)
+        self._lines = {}
         self._stream = pyte.Stream(self._screen)
         options = {"cwd": str(cwd), "env": env, "dimensions": (rows, columns)}
         if any(name.startswith("PYTHON") for name in env):  # they say how the process starts
@@ -36,12 +37,15 @@ class Talk:
     @property
     def text(self):
         """All that is, or was, on the screen."""
-        above = ["".join(line[x].data for x in range(self._screen.columns)) for line in self._above]
-        return "\n".join(line.rstrip() for line in [*above, *self._screen.display]).rstrip()
+        screen = self._screen
+        for number in screen.dirty & {*range(screen.lines)}:  # the others are as they were
+            self._lines[number] = self._text_of(screen.buffer[number])
+        screen.dirty.clear()
+        lines = [self._lines.get(number, "") for number in range(screen.lines)]
+        return "\n".join([*map(self._text_of, screen.history.top), *lines]).rstrip()
 
-    @property
-    def _above(self):
-        return self._screen.history.top
+    def _text_of(self, line):
+        return "".join([line[x].data for x in range(self._screen.columns)] if line else ()).rstrip()
 
     def see(self, text, times=1):
         """Wait until *text* is on the screen."""

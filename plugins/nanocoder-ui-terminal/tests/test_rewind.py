@@ -61,7 +61,8 @@ def test_the_conversation_alone_goes_back_and_the_model_hears_of_newer_files(
     assert "read these files again before you continue: notes.txt" in note
     assert "Make these changes?" not in talk.text
     requests = state / "sessions"
-    talk.press("\x15").type("Other words").see("Wrote two.", times=2)
+    talk.see("\u203a Write two please", times=2).press("\x15")
+    talk.type("Other words").see("Wrote two.", times=2)
     assert texts(state)[:3] == [first, answer, note]
     assert any("Wrote two." in path.read_text() for path in requests.glob("*.jsonl"))
 
@@ -121,7 +122,7 @@ def test_without_a_prompt_there_is_nothing_to_go_back_to(chat):
 
 def test_a_rewound_conversation_is_resumed_as_it_was(talk, start, state):
     talk.type("/rewind 2").see("Take back").type("1").see("Make these changes?").type("y")
-    talk.see("Back before prompt 2").press("\x15").press("\x04")
+    talk.see("\u203a Write two please", times=2).press("\x15").press("\x04")
     assert talk.end() == 0
     (journal,) = (state / "sessions").glob("*.jsonl")
     kinds = [json.loads(line)["kind"] for line in journal.read_text().splitlines()]
