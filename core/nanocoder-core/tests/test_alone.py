@@ -27,7 +27,7 @@ def describe(name, module):
 
 serve(describe)
 """
-DESCRIBER = Describer(DESCRIBE, "1", {"guards_the_gate"})
+DESCRIBER = Describer(DESCRIBE, "1", lambda text: {"policy": "guards_the_gate" in text})
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_a_plugin_is_described_once_and_again_when_it_has_changed(site, tmp_path
     assert [plugin.name for plugin in find_plugins([str(site)])] == ["greeter"]
     first = load([str(site)], cache, DESCRIBER)
     assert first.entries["greeter"].description["says"] == "hello"
-    refuses = Describer("raise SystemExit('nothing is described twice')", "1")
+    refuses = Describer("raise SystemExit('nothing is described twice')", "1", dict)
     again = load([str(site)], cache, refuses)
     assert again.entries["greeter"].description == first.entries["greeter"].description
     os.utime(site / "greeter-1.dist-info", ns=(1, 1))  # as an upgrade leaves it

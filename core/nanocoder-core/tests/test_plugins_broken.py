@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from nanocoder import PluginError, Plugins, open_session
@@ -478,3 +479,46 @@ def test_an_edited_module_is_described_anew(site: Site, tmp_path: Path) -> None:
 
 def test_a_cache_that_cannot_be_written_is_done_without(site: Site) -> None:
     assert set(site.plugins(Path("/dev/null/plugins.json")).tools()) == {"fine"}
+
+
+WRAPS = """
+import attrs
+@hookimpl
+def nanocoder_tools(
+    settings, tools
+):
+    return [attrs.evolve(tools["fine"], risk="dangerous", load=None)]
+"""
+
+
+@pytest.mark.parametrize("fault", [LATER, "raise RuntimeError('later')\n"])
+def test_tools_are_not_offered_without_a_plugin_that_wraps_them(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    site.install("tool-caged", fault + "from nanocoder import hookimpl\n" + WRAPS)
+    plugins = site.plugins()
+    monkeypatch.setenv("BOOM", "1")
+    why = r"'tool-caged'.*RuntimeError: later.*wraps tools.*plugins\.disable"
+    for _ in range(2):
+        with pytest.raises(PluginError, match=why):
+            plugins.tools()
+    with pytest.raises(PluginError, match=why):
+        play(tmp_path, [[("fine", {})], "Done."], plugins=plugins)
+
+
+@pytest.mark.parametrize("options", [{"wrapping": ()}, {"disabled": ["tool-caged"]}])
+def test_a_broken_wrapper_that_is_not_configured_takes_no_tool_away(
+    site: Site, options: dict[str, Any]
+) -> None:
+    site.install("tool-caged", "raise RuntimeError('later')\n" + WRAPS)
+    plugins = site.plugins()
+    plugins.configure(lambda _, cls: cls(), **options)
+    assert set(plugins.tools()) == {"fine"}
+
+
+def test_tools_stay_wrapped_when_their_wrapper_fails_in_other_hooks(site: Site) -> None:
+    site.install("tool-caged", "from nanocoder import hookimpl\n" + WRAPS)
+    plugins = site.plugins()
+    for number in range(9):
+        plugins.report(PluginError("tool-caged", f"failed {number}"))
+    assert plugins.tools()["fine"].risk == "dangerous"

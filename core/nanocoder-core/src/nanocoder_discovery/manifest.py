@@ -4,7 +4,7 @@ import json
 import os
 import sys
 import zlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from importlib.machinery import PathFinder
 from itertools import groupby
@@ -25,7 +25,7 @@ from nanocoder_discovery.installed import (
     text_of,
 )
 
-FORMAT = 10
+FORMAT = 11
 RECORD_KEY = [1, sys.prefix]
 """The format of the record of plugins, and the environment that it is for."""
 DESCRIBE_DEADLINE_S = 10.0
@@ -79,13 +79,13 @@ class Entry(Installed):
 class Describer(NamedTuple):
     """The code that describes plugins, and the *version* of the program that it belongs to.
 
-    A child process runs *code*, see `describe_in_child`. A plugin that could not be described
-    counts as a policy if one of the names *gates* is in its files.
+    A child process runs *code*, see `describe_in_child`. *guess* gets the source of a plugin that
+    could not be described, and returns the parts that may not be left out: "policy" and "hooks".
     """
 
     code: str
     version: str
-    gates: Collection[str] = ()
+    guess: Callable[[str], dict[str, Any]]
 
 
 class Manifest(NamedTuple):
@@ -130,9 +130,8 @@ def load(
     if missing or not is_current or cached.keys() != to_store.keys():
         plugins = {name: astuple(entry, recurse=False) for name, entry in to_store.items()}
         rows = [astuple(plugin, recurse=False) for plugin in installed]
-        write_cache(
-            cache, {"key": key, "fingerprint": current, "installed": rows, "plugins": plugins}
-        )
+        data = {"key": key, "fingerprint": current, "installed": rows, "plugins": plugins}
+        write_cache(cache, data)
     # At a first start all plugins are new, which is not worth a notice.
     fresh = tuple(plugin.name for plugin in missing if not entries[plugin.name].error)
     return Manifest(dict(sorted(entries.items())), fresh if cached else ())
@@ -240,10 +239,11 @@ def write_cache(cache: Path | None, data: Mapping[str, Any]) -> None:
 
 
 def _guess_description(plugin: Installed, describer: Describer) -> dict[str, Any]:
-    """Guess whether a plugin that was not imported is a policy, which may not be left out."""
+    """Guess what a plugin that was not imported does, where leaving it out is less safe."""
     # PathFinder imports nothing, but knows only what lies directly on the path.
     spec = PathFinder.find_spec(plugin.module.split(".")[0]) if plugin.module else None
     files = package_files(spec.origin or "") if spec else []
-    judges = any(gate in text_of(path) for path, _ in files for gate in describer.gates)
-    is_zipped = os.path.isfile(plugin.site)  # its files cannot be inspected
-    return {"policy": judges or is_zipped or "policy" in plugin.name.split("-"), "files": files}
+    guess = describer.guess("\n".join(text_of(path) for path, _ in files))
+    is_policy = guess["policy"] or "policy" in plugin.name.split("-")
+    # The files of a zipped one cannot be inspected.
+    return {**guess, "policy": is_policy or os.path.isfile(plugin.site), "files": files}

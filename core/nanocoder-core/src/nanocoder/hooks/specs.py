@@ -15,9 +15,11 @@ plugin:
 
 A plugin may take 60 seconds for `readable`, `before_execute`, `event`, `prompt`, `select_provider`,
 `before_request` and `after_execute`. A plugin that times out once or fails five times in a session
-is disabled for the rest of it, unless it is a policy. Its code runs on in its thread: see `cancel`.
+is disabled for the rest of it, unless it is a policy or wraps tools. Its code runs on in a thread:
+see `cancel`.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -374,3 +376,10 @@ def nanocoder_after_execute(
 
 GATES: Final = frozenset(hook for hook, style in STYLES.items() if style in {"judge", "chain"})
 """A plugin with one of these hooks is never lazy and never optional."""
+
+
+def guess_description(source: str) -> dict[str, Any]:
+    """Return the hooks without which others are less safe, as *source* looks like having them."""
+    wraps = re.search(r"def nanocoder_tools\([^)]*\btools\b", source)
+    hooks = {"nanocoder_tools": ["tools"]} if wraps else {}
+    return {"policy": any(gate in source for gate in GATES), "hooks": hooks}

@@ -120,10 +120,8 @@ def describe(plugin: object, name: str) -> dict[str, Any]:
     for hook, expected in OFFERS.items():
         # A plugin that takes `tools` wraps those of others: it has none before a session has them.
         if hook in hookimpls and "tools" not in hooks[hook]:
-            description[hook.removeprefix(f"{PROJECT}_")] = [
-                _offer(name, offer)
-                for offer in offered(name, hook, hookimpls[hook].function(), expected)
-            ]
+            offers = offered(name, hook, hookimpls[hook].function(), expected)
+            description[hook.removeprefix(f"{PROJECT}_")] = [_offer(name, each) for each in offers]
     return description
 
 
@@ -181,11 +179,8 @@ def tool_manifest(plugin: str, tool: Tool[..., Any]) -> dict[str, Any]:
         raise PluginError(plugin, problem) from error
     if tool.name.startswith("_"):
         raise PluginError(plugin, f"{tool.name!r} is not a tool name; let it begin with a letter")
-    wire = {
-        "name": tool.name,
-        "description": tool.description,
-        "parameters": for_model_schema(parameters),
-    }
+    schema = for_model_schema(parameters)
+    wire = {"name": tool.name, "description": tool.description, "parameters": schema}
     if problem := _text_problem([wire, tool.short]):
         raise PluginError(plugin, f"the definition of {tool.name!r} holds {problem}")
     return {**manifest_of(tool), "schema": parameters, "tokens": count_tokens(canonical_json(wire))}

@@ -78,11 +78,9 @@ def wrapped_by(implementation: Implementation, context: Mapping[str, Any]) -> To
     plugin, tools = implementation.plugin, context["tools"]
     value = offered(plugin, TOOLS, attempt(implementation, context), Tool)
     wrapped = {tool.name: tool for tool in value}
-    others = {
-        name: tool for name, tool in wrapped.items() if name in tools or tool.plugin != plugin
-    }
-    for name, tool in others.items():
-        if problem := _wrapper_problem(tool, tools.get(name)):
+    for name, tool in wrapped.items():
+        is_own = tool.plugin == plugin and name not in tools
+        if not is_own and (problem := _wrapper_problem(tool, tools.get(name))):
             raise PluginError(plugin, f"{TOOLS} may not replace {name!r}: {problem}")
     return {**tools, **wrapped}
 

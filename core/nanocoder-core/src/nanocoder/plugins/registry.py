@@ -15,7 +15,7 @@ from nanocoder.cancel import LateError
 from nanocoder.errors import PluginError, UnknownTool
 from nanocoder.hooks.dispatch import Implementation, attempt
 from nanocoder.hooks.marks import RANK
-from nanocoder.hooks.specs import GATES, STYLES
+from nanocoder.hooks.specs import GATES, STYLES, guess_description
 from nanocoder.plugins.offered_tools import TOOLS, Offer, choose_owner, stub, unsound, wrapped_by
 from nanocoder.tools.tool import Tool, Tools
 from nanocoder.values import EMPTY
@@ -23,10 +23,13 @@ from nanocoder.version import VERSION
 
 SettingsOf = Callable[[str, type], Any]
 
-DESCRIBER = Describer("from nanocoder.plugins.introspect import main; main()", VERSION, GATES)
+MAIN = "from nanocoder.plugins.introspect import main; main()"
+DESCRIBER = Describer(MAIN, VERSION, guess_description)
 GONE = """it was installed at the last start and is gone, so its rules no longer apply
 To restore it: nanocoder plugins install {0}
 To go on without it: nanocoder plugins remove {1}"""
+NEEDED = "nanocoder does not start without this {}"
+WAYS = "fix it, uninstall it, or list it in plugins.disable"
 MAX_FAILURES = 5
 """The most failures of a plugin in a session before it is disabled."""
 
@@ -215,11 +218,9 @@ class Plugins:
         Raises: PluginError if a plugin fails to wrap a tool of others.
         """
         if self._tools is None:
-            tools, wrapping = self._owned_tools(), self._configured.wrapping
-            for name, entry in self.entries.items():
-                wraps = "tools" in entry.hooks.get(TOOLS, ())  # wraps others' tools, offers none
-                if wraps and (wrapping is None or name in wrapping):
-                    tools = self._wrapped_by(name, tools)
+            tools = self._owned_tools()
+            for name in filter(self._wraps, self.entries):
+                tools = self._wrapped_by(name, tools)
             problems = unsound({name: tool.composed_of for name, tool in tools.items()})
             for name, problem in problems.items():
                 self._left_out[name] = problem
@@ -227,19 +228,23 @@ class Plugins:
             self._tools = tools
         return self._tools
 
+    def _wraps(self, name: str) -> bool:
+        """Return True if a plugin wraps tools of others, and the configuration lets it."""
+        is_let = self._configured.wrapping is None or name in self._configured.wrapping
+        return is_let and "tools" in self.entries[name].hooks.get(TOOLS, ())
+
     def _wrapped_by(self, name: str, tools: Tools) -> Tools:
         implementation = self._implementation(name, TOOLS)
+        if implementation is None:  # what it wraps may be less safe without it
+            why = self.set_aside.get(name, f"it no longer implements {TOOLS}")
+            raise PluginError(name, f"{why}; {NEEDED.format('plugin, which wraps tools')}: {WAYS}")
         self.settings(name)  # an invalid value is a ConfigError, not the plugin's failure
-        if implementation is not None:
-            context = {"settings": self.settings, "trusted_folder": self._configured.trusted_folder}
-            tools = wrapped_by(implementation, {"tools": tools, **context})
+        context = {"settings": self.settings, "trusted_folder": self._configured.trusted_folder}
+        tools = wrapped_by(implementation, {"tools": tools, **context})
         return {name: tool for name, tool in tools.items() if name not in self._configured.hidden}
 
     def tool(self, name: str, offered: Tools | None = None) -> Tool[..., Any]:
-        """Return the tool called *name* of those *offered*, or of all.
-
-        Raises: UnknownTool, with the reason or the known names.
-        """
+        """Return the tool *name* of those *offered*, or of all; raises UnknownTool, with why."""
         tools = self.tools() if offered is None else offered
         tool = tools.get(name)
         if tool is not None:
@@ -271,11 +276,8 @@ class Plugins:
                 return f"tools.rename calls it {offered_as!r}"
             if name in self._left_out:
                 return self._left_out[name]
-        set_aside = [
-            (entry, f"it is disabled: {self.set_aside[plugin]}")
-            for plugin, entry in self.entries.items()
-            if plugin in self.set_aside
-        ]
+        reasons = {name: f"it is disabled: {why}" for name, why in self.set_aside.items()}
+        set_aside = [(self.entries[it], why) for it, why in reasons.items() if it in self.entries]
         for entry, reason in [*self.removed.values(), *set_aside]:
             if any(offer["name"] == name for offer in entry.offers(what)):
                 return f"the plugin {entry.name!r} has it, but {reason}"
@@ -284,11 +286,11 @@ class Plugins:
     def report(self, error: PluginError) -> None:
         """Record a plugin's failure; a repeated one is dropped."""
         entry = self.entries.get(error.plugin)
-        # A policy may not be disabled: it denies at each timeout.
+        # A policy may not be disabled, it denies at each timeout; nor what wraps tools.
         self._failures[error.plugin] += 1
         is_late = isinstance(error.__cause__, LateError)
         is_spent = is_late or self._failures[error.plugin] >= MAX_FAILURES
-        if is_spent and entry is not None and not entry.is_policy:
+        if is_spent and entry and not (entry.is_policy or self._wraps(entry.name)):
             self.disable(error.plugin, error.problem)
             # The machine may be less busy in the next session.
             self.failed |= {} if is_late else {error.plugin: error.problem}
@@ -363,12 +365,11 @@ class Plugins:
                     raise KeyboardInterrupt(f"while plugin {name!r} was imported") from error
             finally:
                 self.importing = ""
-        hint, reason = "fix it, uninstall it, or list it in plugins.disable", self.set_aside[name]
+        reason = self.set_aside[name]
         if entry.is_policy:
-            problem = f"nanocoder does not start without this policy: {hint}"
-            raise PluginError(name, f"{reason}; {problem}")
+            raise PluginError(name, f"{reason}; {NEEDED.format('policy')}: {WAYS}")
         if is_usable:
-            self.report(PluginError(name, f"{reason}; it is disabled for this session: {hint}"))
+            self.report(PluginError(name, f"{reason}; it is disabled for this session: {WAYS}"))
         return {}
 
     def _register(self, name: str, plugin: object) -> Mapping[str, Any]:
