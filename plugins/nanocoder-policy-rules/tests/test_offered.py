@@ -69,7 +69,7 @@ def test_a_rule_with_a_condition_leaves_it_out_only_where_it_holds(tmp_path):
 def test_a_rule_by_effect_or_that_asks_leaves_the_tool(tmp_path):
     table = RuleTable("deny", effect="execute")
     assert offered(tmp_path, Settings(rules=(table,), ask=("bash",))) is TOOLS
-    assert offered(tmp_path, None) is TOOLS
+    assert offered(tmp_path, Settings()) is TOOLS
 
 
 @pytest.mark.contract("C6")

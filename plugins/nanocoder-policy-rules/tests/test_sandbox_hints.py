@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from nanocoder import Mode, SessionInfo, ToolCall, ToolResult
-from nanocoder_policy_rules import nanocoder_after_execute
+from nanocoder_policy_rules import Settings, nanocoder_after_execute
 
 
 def hint(tools, output, mode="ask", *, is_error=True, sandbox="bwrap", typed=False, **more):
@@ -13,7 +13,7 @@ def hint(tools, output, mode="ask", *, is_error=True, sandbox="bwrap", typed=Fal
     metadata = more.pop("metadata", {})
     result = ToolResult(output, is_error=is_error, metadata=metadata)
     call = ToolCall("1", "bash", {"command": "x", **more}, typed=typed)
-    told = nanocoder_after_execute(result, call, tools["bash"], session, None)
+    told = nanocoder_after_execute(result, call, tools["bash"], session, Settings())
     return "" if told is None else told.output.removeprefix(output).strip()
 
 

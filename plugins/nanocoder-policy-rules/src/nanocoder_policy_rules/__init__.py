@@ -1,7 +1,6 @@
 """Modes and rules: which calls a tool may make, which need a person, which never run."""
 
 from collections.abc import Mapping
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
@@ -18,14 +17,12 @@ from nanocoder import (
     Verdict,
     hookimpl,
 )
-from nanocoder_kit_files.redact import Redactor
 
 from nanocoder_policy_rules.offered import Offered
 from nanocoder_policy_rules.redaction import RedactedMessages, deny_placeholder, redacted_result
 from nanocoder_policy_rules.settings import Settings
 
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Callable
 
     from nanocoder import Command, Host
@@ -47,25 +44,23 @@ def nanocoder_settings() -> type:
 
 @hookimpl
 def nanocoder_readable(
-    tools: "Mapping[str, Tool[..., object]]", session: SessionInfo, settings: Settings | None
+    tools: "Mapping[str, Tool[..., object]]", session: SessionInfo, settings: Settings
 ) -> PathFilter:
     """Keep secrets, ignored files, and what a rule keeps from one reader, from all of them."""
     from nanocoder_policy_rules.ignored import read_ignored
     from nanocoder_policy_rules.readable import FileRules
 
-    settings = settings or _defaults()
     return FileRules(session, settings, tools, read_ignored(session, settings))
 
 
 @hookimpl
 def nanocoder_before_execute(
-    call: ToolCall, tool: "Tool[..., object]", session: SessionInfo, settings: Settings | None
+    call: ToolCall, tool: "Tool[..., object]", session: SessionInfo, settings: Settings
 ) -> Verdict:
     """Judge a call by its effects, its arguments, the session's mode and the rules."""
     from nanocoder_policy_rules.call_context import CallContext
     from nanocoder_policy_rules.judge import judge
 
-    settings = settings or _defaults()
     if settings.refuse_placeholders and (denial := deny_placeholder(call, tool)):
         return denial
     return judge(CallContext(call, tool, session, settings))
@@ -77,23 +72,15 @@ def nanocoder_after_execute(
     call: ToolCall,
     tool: "Tool[..., object]",
     session: SessionInfo,
-    settings: Settings | None,
+    settings: Settings,
 ) -> ToolResult | None:
     """Put placeholders in the place of secrets, and say what a sandbox has refused."""
-    settings = settings or _defaults()
-    redacted = redacted_result(result, settings.redactor) if settings.redact_results else None
-    latest = redacted or result
-    if call.typed or Effect.EXECUTE not in tool.effects or not session.sandbox:
-        return redacted
-    from nanocoder_policy_rules.sandbox_hints import with_hint
+    latest = redacted_result(result, settings.redactor) if settings.redact_results else result
+    if Effect.EXECUTE in tool.effects and not call.typed and session.sandbox:
+        from nanocoder_policy_rules.sandbox_hints import with_hint
 
-    return with_hint(latest, call, session) or redacted
-
-
-@cache
-def _defaults() -> Settings:
-    """Return the settings of a configuration without our table: the redactor is made once."""
-    return Settings()
+        latest = with_hint(latest, call, session)
+    return None if latest is result else latest
 
 
 @hookimpl
@@ -104,24 +91,20 @@ def nanocoder_resources() -> list[Resource]:
     """
     return [
         Resource(OFFERED, lambda _session, _settings: Offered()),
-        Resource(MESSAGES, lambda _session, settings: RedactedMessages(_redactor(settings))),
-        Resource("redactor", lambda _session, settings: _redactor(settings)),
+        Resource(MESSAGES, lambda _session, settings: RedactedMessages(settings.redactor)),
+        Resource("redactor", lambda _session, settings: settings.redactor),
     ]
-
-
-def _redactor(settings: Settings | None) -> Redactor:
-    return (settings or _defaults()).redactor
 
 
 @hookimpl
 def nanocoder_before_request(
     request: Request,
     session: SessionInfo,
-    settings: Settings | None,
+    settings: Settings,
     resource: "Callable[[str], Any]",
 ) -> Request | None:
     """Leave out secrets, and the tools that a rule denies whatever their arguments are."""
-    settings, before = settings or _defaults(), request
+    before = request
     if settings.redact_results:
         messages = resource(MESSAGES).redacted(request.messages)
         system = settings.redactor.redact(request.system)
@@ -147,6 +130,8 @@ def nanocoder_commands() -> "list[Command[Host]]":
     """Offer the commands that list grants and take them back."""
     from nanocoder import Argument, Command
 
+    from nanocoder_policy_rules.grant_file import list_grants, revoke_grants
+
     output = Argument("--output", "output format", default="text", choices=("text", "json"))
     revoked = (
         Argument("id", "the grant's ID, as `nanocoder grants list` shows it", count="*"),
@@ -154,18 +139,6 @@ def nanocoder_commands() -> "list[Command[Host]]":
     )
     return [
         Command("grants", "list and take back what you granted when you were asked"),
-        Command("grants list", "every grant, the latest first", _list, (output,)),
-        Command("grants revoke", "take grants back", _revoke, revoked, outside_calls=True),
+        Command("grants list", "every grant, the latest first", list_grants, (output,)),
+        Command("grants revoke", "take grants back", revoke_grants, revoked, outside_calls=True),
     ]
-
-
-def _list(arguments: "Namespace", host: "Host") -> int:
-    from nanocoder_policy_rules.grant_file import list_grants
-
-    return list_grants(arguments, host)
-
-
-def _revoke(arguments: "Namespace", host: "Host") -> int:
-    from nanocoder_policy_rules.grant_file import revoke_grants
-
-    return revoke_grants(arguments, host)

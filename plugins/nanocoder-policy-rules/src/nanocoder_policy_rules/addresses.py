@@ -129,9 +129,8 @@ def _host(host: str) -> str:
 
 def _number(host: str) -> str:
     """Return the usual spelling of an address of four bytes or of sixteen, else *host*."""
-    with suppress(OSError):  # it only looks like a number
+    with suppress(OSError, ValueError):  # it is a name
         if ":" in host:
             return socket.inet_ntop(socket.AF_INET6, socket.inet_pton(socket.AF_INET6, host))
-        if re.compile(r"(?:0x[0-9a-f]+|\d+)(?:\.(?:0x[0-9a-f]+|\d+)){0,3}").fullmatch(host):
-            return socket.inet_ntoa(socket.inet_aton(host))
+        return socket.inet_ntoa(socket.inet_aton(host))
     return host

@@ -104,13 +104,9 @@ def _operands(name: str, texts: Sequence[str], words: Sequence[Word]) -> Sequenc
 
 
 def _is_recursive(texts: Sequence[str], letters: str) -> bool:
-    for text in texts:
-        if text.startswith("--"):
-            if len(text) > len("--") and "--recursive".startswith(text):
-                return True
-        elif text.startswith("-") and not {*letters}.isdisjoint(text):
-            return True
-    return False
+    is_long = any(len(text) > len("--") and "--recursive".startswith(text) for text in texts)
+    short = (text for text in texts if text[:1] == "-" != text[1:2])
+    return is_long or any(not {*letters}.isdisjoint(text) for text in short)
 
 
 def _is_narrow(words: Sequence[Word]) -> bool:

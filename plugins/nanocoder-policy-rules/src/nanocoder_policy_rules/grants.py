@@ -68,9 +68,9 @@ def _of_command(context: "CallContext") -> tuple[str, ...]:
     arguments, script = context.call.arguments, context.script
     if context.sandbox and context.requested is Access.WRITE:
         return ()
-    if context.directory != HERE or not {*arguments} <= _KNOWN_ARGUMENTS or not is_plain(script):
+    if context.directory != HERE or not {*arguments} <= _KNOWN_ARGUMENTS:
         return ()
-    if lasting(script):
+    if not is_plain(script) or lasting(script):
         return ()
     unknown = [each for each in script.commands if not command_only_reads(each, context)]
     if not unknown or not all(_may_be_granted(each, context) for each in unknown):
@@ -108,6 +108,4 @@ def _of_address(context: "CallContext") -> tuple[str, ...]:
     named = [key for key, value in arguments.items() if isinstance(value, str | list | dict)]
     url = str(arguments.get(_URL))
     address = addresses.pattern(url) if named == [_URL] and _ADDRESS.fullmatch(url) else None
-    if address is None or not address.allows(url):
-        return ()
-    return (f"{context.call.name}({url})",)
+    return (f"{context.call.name}({url})",) if address and address.allows(url) else ()

@@ -49,9 +49,8 @@ class Ignored(PathFilter):
         """Name the file that leaves *path* out."""
         raw = os.fsencode(unescape_path(path))
         name = raw.rpartition(b"/")[2]
-        title = self._title(raw, name, is_dir=False)
-        if title != self._title(raw, name, is_dir=True) and self._is_folder(raw):
-            title = self._title(raw, name, is_dir=True)
+        of_file, of_folder = (self._title(raw, name, is_dir=is_dir) for is_dir in (False, True))
+        title = of_folder if of_file != of_folder and self._is_folder(raw) else of_file
         return REASON.format(title) if title else ""
 
     def suspects(self, folder: str, names: Sequence[str]) -> Iterable[str]:
@@ -102,19 +101,14 @@ def _title_in(chain: Chain, path: bytes, name: bytes, *, is_dir: bool) -> str:
     return ""
 
 
-def _files(workspace: Path) -> list[IgnoreFile]:
-    """Return the files from the root of the repository down to *workspace*."""
-    files = []
+def _files(workspace: Path) -> Iterator[IgnoreFile]:
+    """Yield the files with rules from the root of the repository down to *workspace*."""
     for folder in reversed([*_folders(workspace)]):
         path = folder / NAME
-        if not os.path.lexists(path):
-            continue
-        below = os.fsencode(workspace.relative_to(folder))
         title = NAME if folder == workspace else str(path)
-        rules = _rules(_content(path), title)
-        if rules:
-            files.append(IgnoreFile(title, b"" if below == b"." else below + b"/", rules))
-    return files
+        if os.path.lexists(path) and (rules := _rules(_content(path), title)):
+            below = "".join(f"{name}/" for name in workspace.relative_to(folder).parts)
+            yield IgnoreFile(title, os.fsencode(below), rules)
 
 
 def _folders(workspace: Path) -> Iterator[Path]:

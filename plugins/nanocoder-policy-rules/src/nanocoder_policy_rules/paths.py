@@ -27,6 +27,11 @@ def globs(pattern: str) -> tuple[str, ...]:
     return tuple({pattern: None, normal: None, "/".join([real, *names[fixed:]]): None})
 
 
+def has_wildcard(text: str) -> bool:
+    """Return True if *text* is a pattern for several words or names."""
+    return not {*"*?["}.isdisjoint(text)
+
+
 def real_path(path: str) -> str:
     """Return *path* without links and dots, as it is where no file can be called so."""
     try:

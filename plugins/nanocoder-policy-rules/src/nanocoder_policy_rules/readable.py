@@ -61,13 +61,13 @@ class FileRules(PathFilter):
         # The rules for the original places also hold for the copy that a sub-agent works in.
         roots = [os.path.normpath(root) for root in (session.cwd, *session.origins)]
         self._roots = [paths.fold_path(f"{root}/".replace("//", "/")) for root in roots]
-        self._denying = [guard for rule in denying for guard in _guards(rule, self._roots)]
-        self._asking = [guard for rule in asking for guard in _guards(rule, self._roots)]
+        writing = _rules_about(_changes_paths, session, tools, settings.rules_that("deny"))
+        self._denying, self._asking, self._writing = (
+            [guard for rule in each for guard in _guards(rule, self._roots)]
+            for each in (denying, asking, map(_with_folder, writing))
+        )
         names = (guard.name for guard in (*self._denying, *self._asking))
         self._candidates = Candidates((*settings.secret_names[0], *names))
-        writing = _rules_about(_changes_paths, session, tools, settings.rules_that("deny"))
-        folders = map(_with_folder, writing)
-        self._writing = [guard for rule in folders for guard in _guards(rule, self._roots)]
         self._written = Candidates(guard.name for guard in self._writing)
 
     def refuses(self, path: str) -> str:
@@ -186,7 +186,7 @@ def _rules_about(
         if not rule.pattern or not rule.holds(session, session.mode):
             continue
         # A rule for a tool that is not installed counts, too: it may be such a tool.
-        is_unknown = rule.tool not in tools and {"*", "?"}.isdisjoint(rule.tool)
+        is_unknown = rule.tool not in tools and not paths.has_wildcard(rule.tool)
         if is_unknown or any(
             rule.names(name) and rule.is_about(tool) for name, tool in concerned.items()
         ):

@@ -1,6 +1,7 @@
 """Secrets stay from the model: it reads placeholders in their place, and cannot write these."""
 
 from collections.abc import Sequence
+from copy import copy
 from operator import is_not
 from typing import Final
 
@@ -37,18 +38,18 @@ def deny_placeholder(call: ToolCall, tool: "Tool[..., object]") -> Verdict | Non
     )
 
 
-def redacted_result(result: ToolResult, redactor: Redactor) -> ToolResult | None:
-    """Return a result with placeholders for secrets in its text and data; None without any."""
+def redacted_result(result: ToolResult, redactor: Redactor) -> ToolResult:
+    """Return a result with placeholders for secrets in its text and data; itself without any."""
     # Cleaned first: an escape before a token would hide it from the redactor.
-    output = redactor.redact(for_model(result.output))
-    title = redactor.redact(result.title)
-    data = redact_value(result.data, redactor)
-    metadata = redact_value(result.metadata, redactor)
-    if (output, title) == (result.output, result.title) and data is result.data:
-        return None if metadata is result.metadata else evolve(result, metadata=metadata)
-    # The core drops the data of a text that changed, unless it is new: this has no secret.
-    data = dict(data) if data is result.data and isinstance(data, dict) else data
-    return evolve(result, output=output, title=title, data=data, metadata=metadata)
+    output, title = redactor.redact(for_model(result.output)), redactor.redact(result.title)
+    data, metadata = (redact_value(each, redactor) for each in (result.data, result.metadata))
+    redacted = evolve(result, output=output, title=title, data=data, metadata=metadata)
+    return result if redacted == result else with_own_data(redacted)
+
+
+def with_own_data(result: ToolResult) -> ToolResult:
+    """Return a result with a copy of its data: the core drops the old data of a new text."""
+    return evolve(result, data=copy(result.data))
 
 
 class RedactedMessages:

@@ -15,17 +15,14 @@ _ANY: Final = "*"
 _SUBJECTS: Final = ("effect", "risk", "plugin")
 
 
-def _nowhere() -> str:
-    return ""
-
-
 @value
 class RuleTable:
     """A rule with conditions, as it is written.
 
     It is about the calls of a *tool*, those with an *effect*, of a *risk* or from a *plugin*; names
     may have wildcards. A *pattern* is as in the short form. *mode*, *agent*, *interactive* and
-    *folder* say when it holds, *expires* until when. The model reads the *reason*.
+    *folder* say when it holds, *expires* until when. The model reads the *reason*. *origin* returns
+    where it is written, "" where that is unknown.
     """
 
     verdict: RuleVerdict
@@ -40,7 +37,7 @@ class RuleTable:
     folder: str = ""
     reason: str = ""
     expires: Any = None
-    origin: Callable[[], object] = field(default=_nowhere, init=False, eq=False, repr=False)
+    origin: Callable[[], object] = field(default=str, init=False, eq=False, repr=False)
 
     def __str__(self) -> str:
         """Return the verdict and the rule, on one line."""

@@ -79,7 +79,7 @@ class Rule:
     def program(self) -> str:
         """Return the program that a command must start for a rule to match, "" for any."""
         program = self.words[0].rpartition("/")[2].casefold() if self.words else ""
-        return program if {*"*?["}.isdisjoint(program) else ""
+        return "" if paths.has_wildcard(program) else program
 
     def source(self, setting: str) -> str:
         """Return the file and line of the rule, or its *setting* if they are unknown."""
@@ -233,7 +233,7 @@ def _check_allowing(rule: Rule) -> None:
     """Raise ValueError for a rule about commands that would allow any."""
     program, *others = rule.words or ("*",)
     name = program.rpartition("/")[2]
-    if not {*"*?["}.isdisjoint(program):
+    if paths.has_wildcard(program):
         raise ValueError(f"rule {rule.text!r} allows programs by a wildcard; name the program")
     if name in programs.UNRULED:
         problem = f"{name} decides what later commands do, so only the rule `bash` allows it"

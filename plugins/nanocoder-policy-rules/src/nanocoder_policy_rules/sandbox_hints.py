@@ -7,6 +7,8 @@ from typing import Final
 from attrs import evolve
 from nanocoder import Mode, SessionInfo, ToolCall, ToolResult
 
+from nanocoder_policy_rules.redaction import with_own_data
+
 _NO_NETWORK: Final = re.compile(
     r"Could not resolve host|[Nn]ame resolution|Name or service not known|getaddrinfo|EAI_AGAIN"
     r"|Network is unreachable|ENETUNREACH|No address associated|failed to lookup address"
@@ -34,14 +36,14 @@ _MAX_PATHS: Final = 100
 _WITHOUT: Final = "leave these files out, as in `git diff --cached -- . ':!.env'`"
 
 
-def with_hint(result: ToolResult, call: ToolCall, session: SessionInfo) -> ToolResult | None:
-    """Return the result of a command with what the sandbox refused; None where it refused nothing.
+def with_hint(result: ToolResult, call: ToolCall, session: SessionInfo) -> ToolResult:
+    """Return the result of a command with what the sandbox refused; itself if that is nothing.
 
-    It names the next step that a person, or a rule, can agree to.
+    The line names the next step that a person, or a rule, can agree to.
     """
     limit, step = _limit(result, call, session)
     if not limit or call.arguments.get("access") == "outside":
-        return None
+        return result
     if _HIDDEN_OBJECT.search(result.output):
         limit, step = "hides what git has of secret files", _WITHOUT
     elif session.mode is Mode.PLAN:
@@ -49,9 +51,7 @@ def with_hint(result: ToolResult, call: ToolCall, session: SessionInfo) -> ToolR
     elif not session.answered:
         step += "; no user is there to agree, so only a rule can allow that"
     hint = f"[this ran in a sandbox ({session.sandbox}), which {limit}: {step}]"
-    data = dict(result.data) if isinstance(result.data, dict) else result.data
-    # A new text drops the old data.
-    return evolve(result, output=f"{result.output.rstrip()}\n{hint}", data=data)
+    return with_own_data(evolve(result, output=f"{result.output.rstrip()}\n{hint}"))
 
 
 def _limit(result: ToolResult, call: ToolCall, session: SessionInfo) -> tuple[str, str]:

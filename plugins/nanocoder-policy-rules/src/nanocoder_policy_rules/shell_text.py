@@ -30,7 +30,7 @@ from nanocoder_policy_rules.shell_words import (
 )
 
 if TYPE_CHECKING:
-    from tree_sitter import Language, Node
+    from tree_sitter import Node
 
 MAX_CHARS: Final = 131_072
 LIMIT_S: Final = 0.25
@@ -187,7 +187,7 @@ def _parsed(text: str) -> "Node | None":
 
 
 @cache
-def _language() -> "Language":
+def _language() -> Language:
     return Language(tree_sitter_bash.language())
 
 
