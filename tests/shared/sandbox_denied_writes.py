@@ -7,7 +7,7 @@ import subprocess
 import time
 
 import pytest
-from nanocoder_files import Readable
+from nanocoder_files import PathFilter, Readable
 from nanocoder_kit_sandbox.sandbox_files import START_S
 from sandbox_arrivals import await_path
 from sandboxed_place import PYTHON, NoSecrets
@@ -149,6 +149,55 @@ def test_a_link_with_a_kept_name_keeps_what_it_leads_to(ledger):
     (ledger.workspace / "ledger").symlink_to("books")
     ledger.run("echo x > ledger/a; echo x > books/a; rm -r books; true")
     assert (ledger.workspace / "books/a").read_text() == BEFORE
+
+
+class Pages(PathFilter):
+    """Keeps `conf/*.csv` and `conf/sub/*.csv` as they are, and what is called `conf` not."""
+
+    def read_only(self, folder, names):
+        """Keep the files by their folder."""
+        kept = names if folder in {"conf", "conf/sub"} else ()
+        return {name: "a rule forbids it" for name in kept if name.endswith(".csv")}
+
+
+@pytest.fixture
+def conf(repository):
+    """Provide a workspace with tables that only links give a name which a rule is about."""
+    for folder in ("data", "data/deep", "other"):
+        (repository.workspace / folder).mkdir()
+        (repository.workspace / folder / "a.csv").write_text(BEFORE)
+    (repository.workspace / "conf").symlink_to("linked")
+    (repository.workspace / "linked").symlink_to("data")
+    (repository.workspace / "data/sub").symlink_to("../other")
+    (repository.workspace / "data/up").symlink_to("..")
+    return repository
+
+
+@pytest.mark.rows(3)
+@pytest.mark.parametrize("path", ["conf/a.csv", "data/a.csv", "conf/sub/a.csv", "other/a.csv"])
+def test_a_rule_holds_for_files_behind_a_link_to_a_folder(conf, path):
+    box = conf.open(readable=Readable([("rules", Pages())]))
+    writing = f"echo x > {path}; echo x > data/deep/a.csv; echo x > data/b"
+    conf.start(box.wrap(["/bin/sh", "-c", writing], ()))
+    assert box.changes() == []
+    assert (conf.workspace / path).read_text() == BEFORE
+    assert (conf.workspace / "data/deep/a.csv").read_text() == "x\n"
+    assert (conf.workspace / "data/b").exists()
+
+
+def test_a_new_file_behind_a_link_is_moved_away(conf):
+    box = conf.open(readable=Readable([("rules", Pages())]))
+    conf.start(box.wrap(["/bin/sh", "-c", "echo x > conf/new.csv"], ()))
+    made = "data/new.csv was made in the sandbox and is now data/from-sandbox-new_csv"
+    assert box.changes() == [f"{made}: a rule forbids it"]
+
+
+def test_a_link_that_a_command_makes_moves_no_file_away(conf):
+    (conf.workspace / "conf").unlink()
+    box = conf.open(readable=Readable([("rules", Pages())]))
+    conf.start(box.wrap(["/bin/sh", "-c", "ln -s data conf"], ()))
+    assert box.changes() == []
+    assert (conf.workspace / "data/a.csv").read_text() == BEFORE
 
 
 def test_many_kept_files_are_kept_together(ledger):

@@ -130,7 +130,8 @@ class Inside:
 
     def _look(self) -> Surveyed:
         readable, before = self._session.readable.now(), self._readable
-        names = self._survey.look(readable, self._writable | self._arrivals.installed)
+        released = self._writable | self._arrivals.installed
+        names = self._survey.look(readable, released, knows_links=self._arrivals.is_expecting)
         if readable is not before:
             self._readable = readable
             self._arrivals.accept(

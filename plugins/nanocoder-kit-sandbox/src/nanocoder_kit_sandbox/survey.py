@@ -5,6 +5,7 @@ import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -12,8 +13,8 @@ from nanocoder import ToolError
 from nanocoder_files import ProtectionKind, Readable, protection_of
 from nanocoder_kit_process.git import Entry, blobs_of, find_repository, is_like_bare, stores_of
 
-from nanocoder_kit_sandbox.targets import is_program, named_by_settings, targets_of
-from nanocoder_kit_sandbox.unchanged import Unchanged
+from nanocoder_kit_sandbox.targets import is_program, named_by_settings, target_of, targets_of
+from nanocoder_kit_sandbox.unchanged import Unchanged, listed
 
 GIT: Final = ".git"
 HEAD: Final = "HEAD"
@@ -22,6 +23,8 @@ _NOT_LOOKED_INTO: Final = frozenset({"node_modules", "site-packages", "dist-pack
 _VENV: Final = ("bin", "lib", "lib64", "pyvenv.cfg")
 _BIN_OF_MODULES: Final = "node_modules/.bin"
 _ANYTHING: Final = "/any-name"
+MAX_BEHIND_LINKS: Final = 1_000
+"""The most links that are followed, and folders behind them by the names that links give them."""
 _NO_RULES: Final[Mapping[str, str]] = {}
 
 
@@ -57,6 +60,7 @@ class _Folder(NamedTuple):
     protected: tuple[str, ...] = ()
     secret: tuple[str, ...] = ()
     sockets: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
     is_closed: bool = False
     by_rule: Mapping[str, str] = _NO_RULES
 
@@ -68,12 +72,27 @@ class Survey:
         self._root = str(root)
         self._readable = Readable()
         self._folders = Unchanged(self._look_into)
+        self._behind = Unchanged(self._by_rule_in)
+        self._links: Mapping[str, str] = {}
 
-    def look(self, readable: Readable, writable: frozenset[str] = frozenset()) -> Surveyed:
-        """Return the protected and secret paths now, without those in *writable*."""
+    def look(
+        self,
+        readable: Readable,
+        writable: frozenset[str] = frozenset(),
+        *,
+        knows_links: bool = False,
+    ) -> Surveyed:
+        """Return the protected and secret paths now, without those in *writable*.
+
+        With *knows_links* only the links of the call before count: a program inside could make a
+        link that gives files of the person a name which a rule is about.
+        """
         if readable is not self._readable:
             self._readable, self._folders = readable, Unchanged(self._look_into)
+            self._behind = Unchanged(self._by_rule_in)
         folders = dict(self._walk())
+        links = self._links_to_folders(folders).items()
+        self._links = dict(sorted(links & self._links.items() if knows_links else links))
         secret = tuple(path for folder in folders.values() for path in folder.secret)
         sockets = tuple(path for folder in folders.values() for path in folder.sockets)
         closed = frozenset(path for path, folder in folders.items() if folder.is_closed)
@@ -83,7 +102,9 @@ class Survey:
         protected += [*named_by_settings(self._root, repository), *sorted(closed)]
         protected = [path for path in protected if not self._is_let(path, writable)]
         protected = outermost(list(dict.fromkeys(protected)))
-        by_rule = {path: why for folder in folders.values() for path, why in folder.by_rule.items()}
+        by_rule = self._by_rule_behind_links(folders)
+        for folder in folders.values():
+            by_rule.update(folder.by_rule)
         stores = stores_of(self._root) if GIT in protected and GIT not in by_rule else ()
         besides = [path for path in protected if path != GIT]
         programs = frozenset(filter(self._is_installed, besides))
@@ -113,28 +134,56 @@ class Survey:
             yield path, folder
         self._folders.keep(read)
 
+    def _links_to_folders(self, folders: Mapping[str, _Folder]) -> dict[str, str]:
+        """Return the links to *folders*, and where these are."""
+        links = (link for folder in folders.values() for link in folder.links)
+        targets = ((link, target_of(self._root, link)) for link in islice(links, MAX_BEHIND_LINKS))
+        return {link: path for link, path in targets if path is not None and path in folders}
+
+    def _by_rule_behind_links(self, folders: Mapping[str, _Folder]) -> dict[str, str]:
+        """Return the paths that a rule keeps by names that links give them, with the reasons."""
+        by_rule, queue, read = dict[str, str](), [*self._links.items()], list[str]()
+        for name, path in islice(queue, MAX_BEHIND_LINKS):  # it grows meanwhile
+            try:
+                reasons = self._behind.of(f"{self._root}/{name}")
+            except OSError:  # gone meanwhile, or links that lead in a circle
+                continue
+            read.append(f"{self._root}/{name}")
+            by_rule |= {f"{path}/{each}".lstrip("/"): why for each, why in reasons.items()}
+            below = (*folders[path].folders, *folders[path].links)
+            leads = ((_last(each), self._links.get(each, each)) for each in below)
+            queue += [(f"{name}/{last}", to) for last, to in leads if to in folders]
+        self._behind.keep(read)
+        return by_rule
+
+    def _by_rule_in(self, folder: str) -> Mapping[str, str]:
+        names = [each.name for each in listed(folder)]
+        return self._read_only(folder.removeprefix(f"{self._root}/"), names)
+
     def _look_into(self, folder: str) -> _Folder:
         """Return the names in *folder*; raises OSError."""
         path = folder.removeprefix(f"{self._root}/")
         prefix = f"{path}/" if path else ""
         if not os.access(folder, os.R_OK | os.X_OK, effective_ids=True):
             raise PermissionError
-        with os.scandir(folder) as entries:
-            listed = list(entries)
-        is_folder = {each.name: each.is_dir(follow_symlinks=False) for each in listed}
+        with os.scandir(folder) as scanned:
+            entries = list(scanned)
+        is_folder = {each.name: each.is_dir(follow_symlinks=False) for each in entries}
         secret = self._readable.left_out(path, list(is_folder), asks=True)
         not_entered = {*secret, GIT, *_NOT_LOOKED_INTO}
         folders = (name for name, is_one in is_folder.items() if is_one and name not in not_entered)
         by_name = (name for name in is_folder if _is_kept(prefix + name))
         protected = dict.fromkeys((*by_name, *_by_what_is_beside(is_folder)))
         by_rule = self._read_only(path, list(is_folder))
-        sockets = (each.name for each in listed if _is_socket(each))
+        sockets = (each.name for each in entries if _is_socket(each))
+        links = (each.name for each in entries if each.is_symlink() and each.name not in secret)
 
         def below(names: Iterable[str]) -> tuple[str, ...]:
             return tuple(prefix + name for name in names)
 
         return _Folder(
             *(below(folders), below(protected), below(sorted(secret)), below(sockets)),
+            below(links),
             by_rule={prefix + name: why for name, why in by_rule.items()},
         )
 
@@ -172,6 +221,10 @@ class Survey:
                     f" being replaced; make it a file or a folder, or name it in `writable`",
                     error_class="sandbox_unavailable",
                 )
+
+
+def _last(path: str) -> str:
+    return path.rpartition("/")[2]
 
 
 def tracked_secrets(secret: tuple[str, ...], stores: tuple[str, ...]) -> list[Entry]:

@@ -61,6 +61,12 @@ def targets_of(
     return list(_within(root, links))
 
 
+def target_of(root: str, link: str) -> str | None:
+    """Return the path that *link* leads to, both relative to *root*; None for one outside."""
+    path = os.path.realpath(f"{root}/{link}")
+    return f"{path}/"[len(root) + 1 : -1] if f"{path}/".startswith(f"{root}/") else None
+
+
 def is_program(path: str) -> bool:
     """Tell whether an installation makes *path*, or it is in what one makes."""
     protection = protection_of(path)
