@@ -1,9 +1,11 @@
 """The pytest plugin, loaded in every environment that has the core and pytest.
 
-Everything besides pytest is imported inside functions, so that other tests do not wait for it.
+Everything of nanocoder is imported inside functions, so that other tests do not wait for it.
 """
 
+import os
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from nanocoder.tools.tool import ToolContext
+    from nanocoder import ToolContext
     from nanocoder_files import Workspace
 
     from nanocoder_testing.playing import Played
@@ -90,8 +92,6 @@ def _applies(item: pytest.Item) -> bool:
 @pytest.fixture
 def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return an empty home directory, set in the environment; no key and no model is set."""
-    import os
-
     folder = tmp_path_factory.mktemp("home")
     for name in list(os.environ):
         if name.startswith(("XDG_", "NANOCODER_")) or name.endswith(("_API_KEY", "_TOKEN")):
@@ -114,8 +114,7 @@ def workspace(tmp_path: Path) -> "Iterator[Workspace]":
 @pytest.fixture
 def ctx(tmp_path: Path, workspace: "Workspace") -> "ToolContext":
     """Return a context for `tool.invoke(ctx, arguments)`, as a session gives it to a handler."""
-    from nanocoder.tools.session_info import SessionInfo
-    from nanocoder.tools.tool import ToolContext
+    from nanocoder import SessionInfo, ToolContext
 
     def make_tmp() -> Path:
         folder = tmp_path / "call"
@@ -141,8 +140,6 @@ def ctx(tmp_path: Path, workspace: "Workspace") -> "ToolContext":
 @pytest.fixture
 def open_at() -> "Iterator[Callable[..., Any]]":
     """Return `nanocoder_testing.asking.opener`, which closes at the end of the test."""
-    from contextlib import ExitStack
-
     from nanocoder_testing.asking import opener
 
     with ExitStack() as stack:

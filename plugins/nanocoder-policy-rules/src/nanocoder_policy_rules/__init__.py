@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 from nanocoder import (
+    Argument,
+    Command,
     Effect,
     Event,
     PathFilter,
@@ -25,7 +27,7 @@ from nanocoder_policy_rules.settings import Settings
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from nanocoder import Command, Host
+    from nanocoder import Host
 
 OFFERED = "offered"
 """The resource that holds the tools which a session's model is offered."""
@@ -47,10 +49,9 @@ def nanocoder_readable(
     tools: "Mapping[str, Tool[..., object]]", session: SessionInfo, settings: Settings
 ) -> PathFilter:
     """Keep secrets, ignored files, and what a rule keeps from one reader, from all of them."""
-    from nanocoder_policy_rules.ignored import read_ignored
     from nanocoder_policy_rules.readable import FileRules
 
-    return FileRules(session, settings, tools, read_ignored(session, settings))
+    return FileRules(session, settings, tools)
 
 
 @hookimpl
@@ -58,12 +59,11 @@ def nanocoder_before_execute(
     call: ToolCall, tool: "Tool[..., object]", session: SessionInfo, settings: Settings
 ) -> Verdict:
     """Judge a call by its effects, its arguments, the session's mode and the rules."""
-    from nanocoder_policy_rules.call_context import CallContext
     from nanocoder_policy_rules.judge import judge
 
     if settings.refuse_placeholders and (denial := deny_placeholder(call, tool)):
         return denial
-    return judge(CallContext(call, tool, session, settings))
+    return judge(call, tool, session, settings)
 
 
 @hookimpl
@@ -119,17 +119,13 @@ def nanocoder_event(event: Event, session: SessionInfo) -> None:
     """Save the rules that a person granted for a project or for all of them."""
     if event.data["scope"] in {"project", "user"}:
         from nanocoder_policy_rules.grant_file import save
-        from nanocoder_policy_rules.grants import holds_for_session_only
 
-        if not holds_for_session_only(event.data["grants"]):
-            save(session, event.data)
+        save(session, event.data)
 
 
 @hookimpl
 def nanocoder_commands() -> "list[Command[Host]]":
     """Offer the commands that list grants and take them back."""
-    from nanocoder import Argument, Command
-
     from nanocoder_policy_rules.grant_file import list_grants, revoke_grants
 
     output = Argument("--output", "output format", default="text", choices=("text", "json"))

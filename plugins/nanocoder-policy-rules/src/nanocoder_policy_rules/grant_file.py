@@ -7,7 +7,7 @@ import json
 import os
 import time
 from argparse import Namespace
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from attrs import asdict, frozen
@@ -90,8 +90,15 @@ def load() -> tuple[Grant, ...]:
         raise ConfigError(f"{problem}; repair it or remove it, which revokes all") from None
 
 
+def holds_for_session_only(rules: Iterable[str]) -> bool:
+    """Return True if a rule is the name of a tool, with any arguments."""
+    return any("(" not in rule for rule in rules)
+
+
 def save(session: SessionInfo, approved: Mapping[str, Any]) -> None:
-    """Save what the event of an approval says that a person granted; raises ConfigError."""
+    """Save the rules that a person granted beyond the session; raises ConfigError."""
+    if holds_for_session_only(approved["grants"]):
+        return
     now, lasts_s = time.time(), approved["lasts_s"]
     folder = folder_of(session) if approved["scope"] == PROJECT else ""
     place = tuple(approved["grants"]), approved["scope"], folder

@@ -7,7 +7,6 @@ grant holds for the session alone.
 """
 
 import re
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from nanocoder import Access, Decision, Effect, Risk, Verdict
@@ -46,14 +45,9 @@ def offers(context: "CallContext") -> tuple[str, ...]:
     return () if is_described or not effects & REACHES_OUT else (context.call.name,)
 
 
-def holds_for_session_only(rules: Iterable[str]) -> bool:
-    """Return True if a rule is the name of a tool, with any arguments."""
-    return any("(" not in rule for rule in rules)
-
-
 def granted(context: "CallContext", offered: tuple[str, ...]) -> Verdict | None:
     """Return the verdict of the grants that hold here, if they are all that is offered."""
-    if not offered or holds_for_session_only(offered):
+    if not offered or grant_file.holds_for_session_only(offered):
         return None
     by_rule = grant_file.valid(context.session)
     if not all(text in by_rule for text in offered):

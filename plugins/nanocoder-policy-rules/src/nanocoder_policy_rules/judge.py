@@ -13,6 +13,8 @@ from nanocoder import Access, Decision, Effect, Mode, ProtectionKind, Risk, Verd
 
 from nanocoder_policy_rules import paths, rule_matching
 from nanocoder_policy_rules.call_context import ANY_TOOL, REACHES_OUT, CallContext
+from nanocoder_policy_rules.destruction import damage
+from nanocoder_policy_rules.grants import granted, offers
 from nanocoder_policy_rules.rule_matching import Match, allows
 from nanocoder_policy_rules.rule_tables import RuleVerdict
 from nanocoder_policy_rules.rules import SHELL
@@ -24,8 +26,9 @@ from nanocoder_policy_rules.unasked import (
 )
 
 if TYPE_CHECKING:
-    from nanocoder import ResolvedPath, Tool
+    from nanocoder import ResolvedPath, SessionInfo, Tool, ToolCall
 
+    from nanocoder_policy_rules.settings import Settings
 
 _TABLE: Final = "plugins.policy-rules"
 _DEFAULT: Final = "default"
@@ -42,9 +45,11 @@ _UNSURE: Final = (
 )
 
 
-def judge(context: CallContext) -> Verdict:
+def judge(
+    call: "ToolCall", tool: "Tool[..., Any]", session: "SessionInfo", settings: "Settings"
+) -> Verdict:
     """Return the verdict of the first step that has one."""
-    verdict = None
+    context, verdict = CallContext(call, tool, session, settings), None
     for step in _STEPS:
         verdict = verdict or step(context)
     return _with_access(context, _with_path_outside(context, verdict or _ask(context)))
@@ -80,8 +85,6 @@ def _is_output(context: CallContext, path: "ResolvedPath") -> bool:
 def _deny_damage(context: CallContext) -> Verdict | None:
     if not context.settings.blocklist or not context.started:
         return None
-    from nanocoder_policy_rules.destruction import damage
-
     if not (deed := damage(context)):
         return None
     reason = f"blocked: this {deed} ({_TABLE}.blocklist)"
@@ -284,8 +287,6 @@ def _only_edits(context: CallContext) -> bool:
 
 
 def _ask(context: CallContext, reason: str = "") -> Verdict:
-    from nanocoder_policy_rules.grants import granted, offers  # most calls are decided before
-
     # An administrator who leaves no rule of `allow` to users leaves no grant either.
     offered = () if context.settings.only_managed_allow else offers(context)
     if verdict := granted(context, offered):

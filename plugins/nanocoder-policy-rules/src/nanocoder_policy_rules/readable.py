@@ -17,10 +17,10 @@ from nanocoder import Effect, PathFilter, SessionInfo, Tool, fold_name, named_pa
 from nanocoder_kit_files.glob import expand_braces, literal_ends
 
 from nanocoder_policy_rules import paths, rules
+from nanocoder_policy_rules.ignored import read_ignored
 from nanocoder_policy_rules.rules import Rule
 
 if TYPE_CHECKING:
-    from nanocoder_policy_rules.ignored import Ignored
     from nanocoder_policy_rules.settings import Settings
 
 _ODD: Final = re.compile(r":|[. ](?:\n|\Z)")
@@ -51,9 +51,8 @@ class FileRules(PathFilter):
         session: SessionInfo,
         settings: "Settings",
         tools: Mapping[str, Tool[..., Any]],
-        ignored: "Ignored | None",
     ) -> None:
-        self._settings, self._ignored = settings, ignored
+        self._settings, self._ignored = settings, read_ignored(session, settings)
         about_readers = partial(_rules_about, _reads_paths, session, tools)
         denying = [*about_readers(settings.rules_that("deny"))]
         asking = [*about_readers(settings.rules_that("ask"))]

@@ -10,6 +10,8 @@ from attrs import evolve, field
 from nanocoder_schema import value
 
 RuleVerdict = Literal["deny", "ask", "allow"]
+Remark = tuple[object, str, bool]
+"""The origin of a rule that has no effect, the reason, and True if it is a slip."""
 ModeName = Literal["plan", "ask", "edits", "auto"]
 _ANY: Final = "*"
 _SUBJECTS: Final = ("effect", "risk", "plugin")

@@ -8,19 +8,20 @@ name of a sub-agent's profile, or `main`; a rule without one is for all.
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
+from fnmatch import filter as matching
 from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from attrs import evolve, frozen
-from nanocoder import Mode, Risk, SessionInfo
+from nanocoder import Mode, Risk, SessionInfo, did_you_mean
 from nanocoder_kit_files.glob import compile_glob, problem_of_glob
 
 from nanocoder_policy_rules import addresses, paths, programs
-from nanocoder_policy_rules.rule_tables import RuleTable, RuleVerdict
+from nanocoder_policy_rules.rule_tables import Remark, RuleTable, RuleVerdict
 
 if TYPE_CHECKING:
     from nanocoder import Tool
@@ -36,6 +37,10 @@ _RISKS: Final = tuple(Risk)
 _SYNTAX: Final = ("&&", "||", ";", "|", "<", ">", "$", "`", "'", '"')
 _NEXT_RULE: Final = r"\)[\s,]+[\w*-]+\("
 _NOTHING_NAMED: Final = re.compile(r"-.*|\d+\w?|\w+=.*|\*", re.DOTALL)
+_SURELY: Final = 0.8
+"""The similarity, from 0 to 1, above which an unknown name is a slip of a known one."""
+_LABELLED_HOST: Final = r"[a-z]+:([a-z0-9*-]+(?:\.[a-z0-9*-]+)+)"
+"""A word before a host, which is no scheme without `//` and forbids nothing."""
 _SPECIAL: Final = frozenset("*?[]{}\\")
 
 
@@ -298,3 +303,21 @@ def _denies_argument(rule: Rule, key: str, text: str) -> bool:
     if address is not None and address.denies(text):
         return True
     return fnmatchcase(text, rule.pattern) or fnmatchcase(text.casefold(), rule.pattern.casefold())
+
+
+def remarks_on(rule: Rule, tools: Collection[str], plugins: Collection[str]) -> Iterator[Remark]:
+    """Yield remarks on a rule that has no effect among *tools* and *plugins*."""
+    table = rule.table
+    if rule.has_expired:
+        line = f"the rule {rule.text!r} expired on {table.expires} and no longer counts"
+        yield table.origin(), line, False
+        return
+    for kind, name, names in (("tool", rule.tool, tools), ("plugin", table.plugin, plugins)):
+        if name and not matching(names, name):
+            hint = did_you_mean(name.casefold(), names, cutoff=_SURELY)
+            line = f"{rule.text!r} is about the {kind} {name!r}, which is not installed{hint}"
+            yield table.origin(), line, bool(hint)
+    if rule.tool != SHELL and (host := re.compile(_LABELLED_HOST).fullmatch(rule.pattern)):
+        plain = f"{rule.tool}({host[1]})"
+        line = f"the rule {rule.text!r} matches no address; for the host write {plain!r}"
+        yield table.origin(), line, True

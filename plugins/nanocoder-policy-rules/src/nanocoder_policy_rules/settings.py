@@ -1,17 +1,14 @@
 """The table [plugins.policy-rules]."""
 
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from fnmatch import filter as matching
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from attrs import Attribute, field, frozen
-from nanocoder import did_you_mean
 from nanocoder_kit_files.glob import problem_of_glob
 from nanocoder_kit_files.redact import Redactor
 
-from nanocoder_policy_rules.rule_tables import RuleTable, RuleVerdict
+from nanocoder_policy_rules.rule_tables import Remark, RuleTable, RuleVerdict
 
 if TYPE_CHECKING:
     from nanocoder_policy_rules.rules import Rule
@@ -25,11 +22,6 @@ SECRETS: Final = (
 )
 NOT_SECRETS: Final = (".env.example", ".env.sample", ".env.template", ".env.dist", "*.pub")
 
-_SURELY: Final = 0.8
-"""The similarity, from 0 to 1, above which an unknown name is a slip of a known one."""
-_LABELLED_HOST: Final = r"[a-z]+:([a-z0-9*-]+(?:\.[a-z0-9*-]+)+)"
-"""A word before a host, which is no scheme without `//` and forbids nothing."""
-Remark = tuple[object, str, bool]
 
 # The rules bring 15 modules along, and a start without a rule of its own needs none of them.
 
@@ -146,7 +138,7 @@ class Settings:
         """Yield the rules that have no effect: where each is, why, and whether it is a slip."""
         if not (self.deny or self.ask or self.allow or self.rules):
             return
-        from nanocoder_policy_rules.rules import rules_of
+        from nanocoder_policy_rules.rules import remarks_on, rules_of
 
         counted = {rule.text for rule in self.rules_that("allow")}
         for rule in rules_of("allow", self.allow, self.rules):
@@ -155,23 +147,4 @@ class Settings:
                 yield rule.table.origin(), line, False
         for verdict in ("deny", "ask", "allow"):
             for rule in {rule.text: rule for rule in self.rules_that(verdict)}.values():
-                yield from _remarks(rule, tools, plugins)
-
-
-def _remarks(rule: "Rule", tools: Collection[str], plugins: Collection[str]) -> Iterator[Remark]:
-    from nanocoder_policy_rules.rules import SHELL
-
-    table = rule.table
-    if rule.has_expired:
-        line = f"the rule {rule.text!r} expired on {table.expires} and no longer counts"
-        yield table.origin(), line, False
-        return
-    for kind, name, names in (("tool", rule.tool, tools), ("plugin", table.plugin, plugins)):
-        if name and not matching(names, name):
-            hint = did_you_mean(name.casefold(), names, cutoff=_SURELY)
-            line = f"{rule.text!r} is about the {kind} {name!r}, which is not installed{hint}"
-            yield table.origin(), line, bool(hint)
-    if rule.tool != SHELL and (host := re.compile(_LABELLED_HOST).fullmatch(rule.pattern)):
-        plain = f"{rule.tool}({host[1]})"
-        line = f"the rule {rule.text!r} matches no address; for the host write {plain!r}"
-        yield table.origin(), line, True
+                yield from remarks_on(rule, tools, plugins)

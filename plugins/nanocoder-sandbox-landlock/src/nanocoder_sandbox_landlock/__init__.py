@@ -29,21 +29,13 @@ def nanocoder_resources() -> list[Resource]:
 
 def in_force(settings: Any) -> str:
     """Return "landlock", with what it lacks; raises ToolError (sandbox_unavailable)."""
-    from nanocoder_kit_sandbox import unavailable
+    from nanocoder_sandbox_landlock.landlock import in_force
 
-    from nanocoder_sandbox_landlock.landlock import in_force, problem
-
-    if settings is not None and settings.hosts and not settings.network:
-        raise unavailable("landlock", "it knows no list of hosts; leave `hosts` empty")
-    if why := problem():
-        raise unavailable("landlock", why)
-    return in_force()
+    return in_force(settings)
 
 
 def open_sandbox(session: SessionInfo, settings: Any) -> Any:
     """Return the sandbox of one session."""
-    from nanocoder_kit_sandbox import Settings
-
     from nanocoder_sandbox_landlock.landlock import Landlocked
 
-    return Landlocked(session, settings or Settings())
+    return Landlocked(session, settings)

@@ -73,8 +73,15 @@ def problem() -> str:
     return ""
 
 
-def in_force() -> str:
-    """Return the sandbox's name for people, with the limits of this kernel's version."""
+def in_force(settings: Settings) -> str:
+    """Return the sandbox's name for people, with the limits of this kernel's version.
+
+    Raises: ToolError (sandbox_unavailable).
+    """
+    if settings.hosts and not settings.network:
+        raise unavailable("landlock", "it knows no list of hosts; leave `hosts` empty")
+    if why := problem():
+        raise unavailable("landlock", why)
     version = kernel.landlock_version()
     return "landlock" if version >= SCOPED else f"landlock {version}, which lets signals out"
 

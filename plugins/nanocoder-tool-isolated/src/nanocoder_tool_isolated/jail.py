@@ -29,6 +29,7 @@ from nanocoder_kit_sandbox.bubblewrap import (
     system,
 )
 from nanocoder_kit_sandbox.mounts import read_only
+from nanocoder_kit_sandbox.proxy import Proxy
 
 SOCKET: Final = "/run/nanocoder.socket"
 BRIDGE: Final = "/run/nanocoder.bridge.py"
@@ -143,8 +144,6 @@ def _way_out(inside: Inside, capabilities: Capabilities) -> AbstractContextManag
 
 @contextmanager
 def _proxied(inside: Inside, hosts: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    from nanocoder_kit_sandbox.proxy import Proxy  # it imports the network's kit
-
     proxy = Proxy(inside.files.socket, hosts)
     address = f"http://127.0.0.1:{PORT}"
     names = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from attrs import field, frozen
+from nanocoder_kit_sandbox.bubblewrap import problem
 
 _ONLY_USER: Final = {"user_only": True}
 
@@ -39,7 +40,5 @@ class Settings:
         """Yield for `nanocoder doctor` why calls of isolated tools are refused."""
         if not self.sandbox or not (self.process or self.folders):
             return
-        from nanocoder_kit_sandbox.bubblewrap import problem  # a start needs no trial
-
         if why := problem():
             yield "plugin tool-isolated", "wrong", f"each call of its tools is refused: {why}"

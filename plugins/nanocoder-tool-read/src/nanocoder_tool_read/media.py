@@ -1,5 +1,7 @@
 """The kind of a file, from its first bytes."""
 
+import mimetypes
+
 _MEDIA = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),
@@ -33,6 +35,4 @@ def describe_binary(head: bytes, path: str) -> str:
     for mark, kind in _BINARIES:
         if head.startswith(mark):
             return kind
-    import mimetypes  # reads the system's tables, which only an unknown file is worth
-
     return mimetypes.guess_type(path)[0] or "unknown type"
