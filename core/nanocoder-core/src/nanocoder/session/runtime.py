@@ -305,7 +305,8 @@ class Runtime(_Working):
         """Yield the result of *method* of each part, if it has one; a failure is reported."""
         for (plugin, name), part in parts:
             try:
-                yield getattr(part, method, lambda *_: ())(*arguments)
+                if hasattr(part, method):
+                    yield getattr(part, method)(*arguments)
             except Cancelled:
                 raise
             except Exception as error:  # noqa: BLE001 - a plugin's resource never ends the session
