@@ -69,8 +69,7 @@ class Approvals:
         Without any policy, every call but a safe reading one asks.
         """
         policies = self._plugins.implementations("nanocoder_before_execute")
-        context = {**self._session.hook_context(), "tool": tool}
-        context["session"] = session or self._session.info
+        context = self._session.hook_context(tool=tool, session=session or self._session.info)
         return dispatch.judge_call(policies, self._plugins.report, context, call)
 
     def authorize(self, state: CallState) -> Steps:
@@ -151,8 +150,7 @@ class Approvals:
     def _preview(self, state: CallState) -> Preview:
         # A copy: a plugin must not change the call that is shown, nor its digest.
         call = evolve(state.call, arguments=copy_arguments(state.call.arguments))
-        subject = {"call": call, "tool": state.tool, "result": None}
-        context = {**self._session.hook_context(), **subject}
+        context = self._session.hook_context(call=call, tool=state.tool, result=None)
         snapshot = self._session.open_workspace().begin_preview()
         preview = self._previews.preview(context, snapshot, state.cancel)
         state.snapshot = preview.snapshot or state.snapshot
@@ -289,14 +287,13 @@ class Approvals:
         An answer after the request's timeout does not count: a text in its place says so.
         """
         session, report = self._session, self._plugins.report
-        arguments = {**session.hook_context(), "cancelled": cancel}
+        arguments = session.hook_context(cancelled=cancel, question=request, request=request)
         if isinstance(request, Question):
             if session.ask is None and not session.info.interactive:
                 return None
             hooks = self._implementations("nanocoder_ask", "question", session.ask)
-            return dispatch.choose(hooks, report, {**arguments, "question": request}, str)
+            return dispatch.choose(hooks, report, arguments, str)
         hooks = self._implementations("nanocoder_approve", "request", session.approve)
-        arguments["request"] = request
         choose = partial(dispatch.choose, hooks, report, arguments, ApprovalAnswer)
         limit_s, began = request.timeout_s, time.monotonic()
         # A screen needs this thread for its signals and observes the timeout itself.

@@ -185,8 +185,8 @@ class Executor:
         # Unwraps {"name": …, "params": …} and refuses too many arguments.
         form = {"name": call.name, "arguments": call.arguments}
         name, arguments = normalise(form, self._parameter_names) if call.name else ("", {})
-        context = {**session.hook_context(), "tools": tools}
-        context["call"] = evolve(call, name=name, arguments=arguments)
+        named = evolve(call, name=name, arguments=arguments)
+        context = session.hook_context(call=named, tools=tools)
         hooks = session.plugins.implementations("nanocoder_understand")
         read = dispatch.choose(hooks, session.plugins.report, context, Understood)
         read = read or Understood(name, arguments)
@@ -302,8 +302,8 @@ class Executor:
 
     def _after_execute(self, state: CallState, result: ToolResult) -> ToolResult:
         """Pass a result through the `after_execute` chain; one that fails withholds it."""
-        plugins, subject = self._session.plugins, {"result": result, "call": state.call}
-        arguments = {**self._session.hook_context(), **subject, "tool": state.tool}
+        session, plugins = self._session, self._session.plugins
+        arguments = session.hook_context(result=result, call=state.call, tool=state.tool)
         chain = plugins.implementations("nanocoder_after_execute")
         try:
             return dispatch.chain(chain, arguments, "result", ToolResult, accept)

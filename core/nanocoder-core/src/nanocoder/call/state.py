@@ -64,8 +64,8 @@ class CallSession(Protocol):
     def tool_infos(self) -> tuple[ToolInfo, ...]:
         """Return the descriptions of the offered tools, for other tools."""
 
-    def hook_context(self) -> dict[str, Any]:
-        """Return the arguments that every hook may take."""
+    def hook_context(self, **subject: Any) -> dict[str, Any]:
+        """Return the arguments that every hook may take, and those of one hook, its *subject*."""
 
     def open_workspace(self) -> "Workspace":
         """Return the workspace, opened before the first call."""

@@ -48,8 +48,8 @@ class Compaction:
         """Return the transcript of the first plugin that shortens it, or None."""
         runtime, request = self._runtime, self._runtime.expected_request()
         window = Window(request, runtime.window_tokens, self.usage)
-        arguments = {"window": window, "reason": reason, "focus": focus, **runtime.hook_context()}
-        arguments |= {"ask_model": self._ask_model, "tools": runtime.tools}
+        own = {"ask_model": self._ask_model, "tools": runtime.tools}
+        arguments = runtime.hook_context(window=window, reason=reason, focus=focus, **own)
         hooks = runtime.plugins.implementations("nanocoder_compact")
         # After an interrupt the next plugin is not asked.
         for implementation in takewhile(lambda _: not self.cancel.is_set(), hooks):

@@ -96,10 +96,10 @@ class Runtime(_Working):
         """Change fields of the session's info."""
         self.info = self._readable.session = evolve(self.info, **changes)
 
-    def hook_context(self) -> dict[str, Any]:
-        """Return the arguments that every hook may take."""
-        resource = partial(partial, self.resource)
-        return {"session": self.info, "settings": self.plugins.settings, "resource": resource}
+    def hook_context(self, **subject: Any) -> dict[str, Any]:
+        """Return the arguments that every hook may take, and those of one hook, its *subject*."""
+        own = {"settings": self.plugins.settings, "resource": partial(partial, self.resource)}
+        return {"session": self.info, **own, **subject}
 
     @property
     def tools(self) -> Tools:
@@ -154,8 +154,7 @@ class Runtime(_Working):
         """
         request = self._request(messages)
         chain = self.plugins.implementations("nanocoder_before_request")
-        arguments = {"request": request, **self.hook_context()}
-        sent = dispatch.chain(chain, arguments, "request", Request)
+        sent = dispatch.chain(chain, self.hook_context(request=request), "request", Request)
         self._latest = request, sent
         return sent
 

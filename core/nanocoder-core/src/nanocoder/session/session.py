@@ -223,8 +223,7 @@ class Session(Runtime, AbstractContextManager["Session"]):
             for due in self._due(event):
                 kinds = self._kinds(due)
                 if hear := [it for it in listeners if not kinds.isdisjoint(it.events or kinds)]:
-                    arguments = {"event": due, **self.hook_context()}
-                    dispatch.collect(hear, errors.append, arguments, object)
+                    dispatch.collect(hear, errors.append, self.hook_context(event=due), object)
         problem = self.journal.problem if self.journal is not None else ""
         is_sound = not (errors or problem) and len(self.plugins.reports) == self._reported
         return () if is_sound else list(self._failures(event, errors, problem))
