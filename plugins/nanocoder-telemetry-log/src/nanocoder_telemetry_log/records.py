@@ -12,6 +12,7 @@ LEVEL_OF: Final[Mapping[str, str]] = {
     "call.denied": "warning",
     "call.failed": "warning",
     "call.returned": "info",
+    "plugin.failed": "error",
     "request.finished": "info",
     "request.retrying": "warning",
     "run.finished": "info",

@@ -16,6 +16,7 @@ SEVERITIES: Final[Mapping[str, SeverityNumber]] = {
     "call.denied": SeverityNumber.WARN,
     "call.failed": SeverityNumber.WARN,
     "transcript.compacted": SeverityNumber.INFO,
+    "plugin.failed": SeverityNumber.ERROR,
     "telemetry.failed": SeverityNumber.ERROR,
 }
 KEYS: Final = {
