@@ -10,7 +10,8 @@ import subprocess
 import time
 
 import pytest
-from nanocoder_kit_sandbox.repository import CHANGED, LACKING
+from nanocoder_kit_sandbox.git_takeover import CONTESTED
+from nanocoder_kit_sandbox.repository import REFUSED
 from sandboxed_place import PYTHON
 
 EVERYDAY = (
@@ -356,7 +357,7 @@ def test_a_change_of_the_index_on_both_sides_keeps_the_one_outside(repository):
         while not (repository.workspace / "ready").exists():
             time.sleep(0.01)
         repository.git("add", "b")
-    assert box.changes() == [f".git/index {CHANGED}{LACKING}"]
+    assert box.changes() == [REFUSED.format(CONTESTED.format(".git/index"))]
     assert repository.git("status", "--short", "a", "b").splitlines() == ["A  b", "?? a"]
 
 

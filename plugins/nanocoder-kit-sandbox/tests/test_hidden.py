@@ -62,7 +62,7 @@ def test_sockets_are_hidden_where_they_are_shown(below_tmp):  # noqa: F811
 
 
 def test_commands_that_start_at_once_hide_a_file_by_one_mask(tmp_path):
-    files = SandboxFiles(SessionInfo("s", tmp_path), list, list)
+    files = SandboxFiles(SessionInfo("s", tmp_path), list)
     secrets = [tmp_path / f"secret-{number}" for number in range(100)]
     for number, secret in enumerate(secrets):
         secret.write_bytes(bytes(number))

@@ -139,10 +139,10 @@ def test_what_a_strangers_repository_says_was_kept_changes_nothing_outside(
 def test_no_lock_stays_of_a_file_that_cannot_be_written(repository, tmp_path):
     store = repository / ".git"
     (store / "COMMIT_EDITMSG").mkdir()
-    inner = InnerRepository((str(store),), str(store), tmp_path / "inside", str(repository))
+    inner = InnerRepository((str(store),), tmp_path / "inside", str(repository), lambda: True)
     inner.mounts(frozenset())
-    (tmp_path / "inside/COMMIT_EDITMSG").rmdir()
-    (tmp_path / "inside/COMMIT_EDITMSG").write_text("words\n")
+    (tmp_path / "inside/0/COMMIT_EDITMSG").rmdir()
+    (tmp_path / "inside/0/COMMIT_EDITMSG").write_text("words\n")
     assert any("cannot be written" in problem for problem in inner.bring_back())
     assert not list(store.glob("*.lock"))
 

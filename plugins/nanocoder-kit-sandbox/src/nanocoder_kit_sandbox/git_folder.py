@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
 _FOLDERS: Final = frozenset(("objects", "refs", "logs", "rr-cache"))
-_OF_REPOSITORY: Final = frozenset(("packed-refs", "config", "shallow", "gc.pid", "gc.log"))
+PACKED: Final = "packed-refs"
+_OF_REPOSITORY: Final = frozenset((PACKED, "config", "shallow", "gc.pid", "gc.log"))
 _FILES: Final = _OF_REPOSITORY | frozenset(
     ("HEAD", "index", "AUTO_MERGE", "MERGE_MODE", "MERGE_RR", "MERGE_AUTOSTASH")
 )
@@ -142,11 +143,11 @@ def problem_of(
         return problem_of_index(content, own, lambda entry: _is_there(entry, workspace, denied))
     lines = content.removesuffix(b"\n").split(b"\n") if content else []
     if name == "HEAD":
-        is_fine = len(lines) == 1 and (_is_hash(lines[0]) or _is_reference(lines[0], b"ref: refs/"))
+        is_fine = len(lines) == 1 and (is_hash(lines[0]) or _is_reference(lines[0], b"ref: refs/"))
     elif name == "packed-refs":
         is_fine = all(map(_is_packed, lines))
     else:
-        is_fine = all(map(_is_hash, lines)) if name in _OF_HASHES else b"\0" not in content
+        is_fine = all(map(is_hash, lines)) if name in _OF_HASHES else b"\0" not in content
     return "" if is_fine else "is none that git makes"
 
 
@@ -168,10 +169,11 @@ def _is_there(entry: Any, workspace: str, denied: Collection[str]) -> bool:
 def _is_packed(line: bytes) -> bool:
     digest, has_name, name = line.removeprefix(b"^").partition(b" ")
     is_named = not has_name or _is_reference(name, b"refs/")
-    return line[:1] == b"#" or (_is_hash(digest) and is_named)
+    return line[:1] == b"#" or (is_hash(digest) and is_named)
 
 
-def _is_hash(word: bytes) -> bool:
+def is_hash(word: bytes) -> bool:
+    """Return True if *word* is the hash of an object."""
     return len(word) in _HASH_LENGTHS and not word.strip(b"0123456789abcdef")
 
 

@@ -2,8 +2,8 @@
 
 import os
 import threading
+import time
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Final
 
 from nanocoder import Access, SessionInfo, ToolError, counted
@@ -14,7 +14,7 @@ from nanocoder_kit_sandbox.arrivals import Arrivals
 from nanocoder_kit_sandbox.hidden import is_in, relative_sockets
 from nanocoder_kit_sandbox.kept_objects import KeptObjects
 from nanocoder_kit_sandbox.mounts import Mount, MountAccess, read_only, unreadable, writable
-from nanocoder_kit_sandbox.repository import InnerRepository, inner_repositories
+from nanocoder_kit_sandbox.repository import InnerRepository
 from nanocoder_kit_sandbox.sandbox_files import SandboxFiles, unavailable
 from nanocoder_kit_sandbox.settings import Settings
 from nanocoder_kit_sandbox.survey import Survey, Surveyed, ancestors, outer_folders
@@ -40,12 +40,11 @@ class Inside:
         self._writable = frozenset(settings.writable)
         self._has_network = settings.network
         self._lines: list[str] = []
-        self.files = SandboxFiles(session, self._look_again, self._recover)
+        self.files = SandboxFiles(session, self._look_again)
         self._survey = Survey(session.cwd)
         self._arrivals = Arrivals(session.cwd)
         self._readable = Readable()
-        self._stores: tuple[str, ...] = ()
-        self._repositories: list[InnerRepository] = []
+        self._repository: InnerRepository | None = None
         self._settled: frozenset[str] | None = None
         self._guard = threading.Lock()
         lease = self.files.lease
@@ -149,11 +148,12 @@ class Inside:
         """Undo what programs inside left; return what is there now, where that was looked for."""
         latest = None
         with self._guard:
-            for repository in self._repositories:
-                self._lines += repository.bring_back()
+            # References name objects, which have to be there.
+            if self._arrivals.is_expecting and (lost := self._objects.put_back()):
+                self._lines.append(f"{counted(lost, 'object')} of git {REMOVED}")
+            if self._repository is not None:
+                self._lines += self._repository.bring_back()
             if self._arrivals.is_expecting:
-                if lost := self._objects.put_back():
-                    self._lines.append(f"{counted(lost, 'object')} of git {REMOVED}")
                 is_idle = self.files.is_idle
                 latest, moved = self._arrivals.move_away(self._look)
                 self._lines += moved
@@ -170,11 +170,6 @@ class Inside:
         except (OSError, ToolError) as error:
             with self._guard:
                 self._lines.append(str(error))
-
-    def _recover(self, copies: Path) -> None:
-        """Take over what git did in a session of this workspace that was killed."""
-        for repository in inner_repositories(stores_of(self._root), copies, self._root):
-            self._lines += repository.recover()
 
     def _settle(self, names: Surveyed) -> None:
         """Record the names that existed while nothing ran inside.
@@ -211,15 +206,20 @@ class Inside:
 
     def _git(self, names: Surveyed) -> list[Mount]:
         stores = names.stores
+        if not stores:
+            self._repository = None
+            return []
         # On a disk that is read-only, or in the repository of another user: it can only be read.
         if not all(os.access(store, os.W_OK) for store in stores):
             return [read_only(stores[0])]
         denied = frozenset(f"{self._root}/{path}" for path in names.protected)
         try:
-            if stores != self._stores:
-                self._stores = stores
-                self._repositories = inner_repositories(stores, self.files.git, self._root)
-            return [mount for each in self._repositories for mount in each.mounts(denied)]
+            if self._repository is None or stores != self._repository.stores:
+                folder = self.files.git / str(time.monotonic_ns())
+                self._repository = InnerRepository(
+                    stores, folder, self._root, lambda: self.files.is_idle
+                )
+            return self._repository.mounts(denied)
         except OSError as error:
             problem = f"{error.filename}: {error.strerror}"
             raise unavailable("sandbox", f"its copy of .git cannot be made: {problem}") from error

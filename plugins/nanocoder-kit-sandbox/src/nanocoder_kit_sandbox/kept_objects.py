@@ -9,7 +9,7 @@ import re
 import shutil
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Final
 
 from nanocoder_files import closing_file
@@ -52,7 +52,10 @@ class KeptObjects:
 
     def _keep(self, folder: str, now: Objects) -> None:
         before = self._known.setdefault(folder, {})
-        with _opened(self._copies, folder) as copies, _opened(self._objects, folder) as ours:
+        with (
+            opened_folder(self._copies, folder) as copies,
+            opened_folder(self._objects, folder) as ours,
+        ):
             for name in now.keys() - before.keys():
                 _link(name, ours, copies)
         before.update(now)
@@ -96,6 +99,13 @@ class KeptObjects:
         if self._is_whole:
             shutil.rmtree(self._copies, ignore_errors=True)
 
+    @contextmanager
+    def _opened(self, folder: str) -> Iterator[tuple[int, int]]:
+        tops = self._objects, self._copies
+        with ExitStack() as opened:
+            ours, copies = (opened.enter_context(opened_folder(top, folder)) for top in tops)
+            yield ours, copies
+
     def _put_back(self, folder: str, objects: Objects) -> int:
         try:
             now = self._folders.of(f"{self._objects}/{folder}")
@@ -104,9 +114,12 @@ class KeptObjects:
         lost = [name for name, number in objects.items() if now.get(name) != number]
         if not lost:
             return 0
-        with _opened(self._objects, folder) as ours, _opened(self._copies, folder) as copies:
+        with (
+            opened_folder(self._objects, folder) as ours,
+            opened_folder(self._copies, folder) as copies,
+        ):
             for name in lost:
-                _remove(name, ours)
+                remove(name, ours)
                 with suppress(FileNotFoundError):  # the file system has no second names
                     os.link(name, name, src_dir_fd=copies, dst_dir_fd=ours, follow_symlinks=False)
         return len(lost)
@@ -121,26 +134,35 @@ def _folders_in(top: str) -> list[str]:
 
 
 @contextmanager
-def _opened(top: str, folder: str) -> Iterator[int]:
-    """Open a folder in *top*, made where it is missing or something else has its name."""
+def opened_folder(top: str, path: str) -> Iterator[int]:
+    """Open the folder *path* in *top*; each on the way that is no folder is made one.
+
+    No link is followed, whatever a program inside puts in its place meanwhile. Raises: OSError.
+    """
     with suppress(FileExistsError):
         os.mkdir(top)
-    with closing_file(os.open(top, _FOLDER)) as outer:
-        try:
-            os.mkdir(folder, dir_fd=outer)
-        except FileExistsError:
-            if not stat.S_ISDIR(os.stat(folder, dir_fd=outer, follow_symlinks=False).st_mode):
-                os.unlink(folder, dir_fd=outer)
-                os.mkdir(folder, dir_fd=outer)
-        with closing_file(os.open(folder, _FOLDER, dir_fd=outer)) as descriptor:
-            yield descriptor
+    with ExitStack() as descriptors:
+        folder = descriptors.enter_context(closing_file(os.open(top, _FOLDER)))
+        for name in filter(None, path.split("/")):
+            try:
+                os.mkdir(name, dir_fd=folder)
+            except FileExistsError:
+                if not stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+                    os.unlink(name, dir_fd=folder)
+                    os.mkdir(name, dir_fd=folder)
+            except PermissionError:  # a program inside took our rights
+                os.fchmod(folder, stat.S_IRWXU)
+                os.mkdir(name, dir_fd=folder)
+            inner = os.open(name, _FOLDER, dir_fd=folder)
+            folder = descriptors.enter_context(closing_file(inner))
+        yield folder
 
 
 def _is_folder(path: str) -> bool:
     return os.path.isdir(path) and not os.path.islink(path)
 
 
-def _remove(name: str, folder: int) -> None:
+def remove(name: str, folder: int) -> None:
     """Remove *name* from the folder of a descriptor, also a directory."""
     try:
         os.unlink(name, dir_fd=folder)

@@ -19,7 +19,6 @@ from nanocoder_files import lock_ownerless
 
 from nanocoder_kit_sandbox.leases import LOCK, SUFFIX, Lease, is_held, take_lease
 
-GIT: Final = "git"
 PAUSE_S: Final = 1.0
 """The shortest pause between two checks, in seconds."""
 LOOK_SHARE: Final = 20
@@ -41,18 +40,12 @@ class SandboxFiles:
 
     *lock* is held by all that runs inside. *git* is a folder for what programs see of a repository,
     *layers* one for throw-away layers. *look* is called now and then while something runs inside,
-    and when nothing does any more; *recover* with the folder *git* of each session of the same
-    workspace that was killed.
+    and when nothing does any more.
     Raises: ToolError (sandbox_unavailable) where they cannot be made.
     """
 
-    def __init__(
-        self,
-        session: SessionInfo,
-        look: Callable[[], object],
-        recover: Callable[[Path], object],
-    ) -> None:
-        self._look, self._recover = look, recover
+    def __init__(self, session: SessionInfo, look: Callable[[], object]) -> None:
+        self._look = look
         self.base = Path(tempfile.gettempdir(), f"nanocoder-sandbox-{os.getuid()}")
         # All sessions of a workspace have names that begin so.
         self._name = hashlib.sha256(os.fsencode(session.cwd)).hexdigest()[:16]
@@ -66,7 +59,7 @@ class SandboxFiles:
             problem = error.strerror or str(error)
             raise unavailable("sandbox", f"{self.base} cannot be used: {problem}") from error
         self.socket, self.filter = folder / "socket", folder / "filter"
-        self.git, self.layers = folder / GIT, folder / "layers"
+        self.git, self.layers = folder / "git", folder / "layers"
         self.rules = folder / "rules"
         self._watch: threading.Thread | None = None
         self._guard = threading.Lock()
@@ -131,9 +124,6 @@ class SandboxFiles:
                 if lease.lock.exists() and is_held(lease.lock):
                     lease.release()
                     continue
-                copies = lease.folder / GIT
-                if lease.folder.name.startswith(self._name) and copies.is_dir():
-                    self._recover(copies)
                 lease.end()
 
     def _await_end(self) -> None:

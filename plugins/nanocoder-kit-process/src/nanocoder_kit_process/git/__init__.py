@@ -3,7 +3,7 @@
 from nanocoder_kit_process.git.arriving import problem_of_index, reason_not_harmless
 from nanocoder_kit_process.git.elsewhere import data_elsewhere, stores_of
 from nanocoder_kit_process.git.history import objects_of_head, objects_of_history
-from nanocoder_kit_process.git.index import Entry, blobs_of, tracked_files
+from nanocoder_kit_process.git.index import Entry, blobs_of, entries_of, tracked_files
 from nanocoder_kit_process.git.plain import reason_not_plain
 from nanocoder_kit_process.git.repositories import (
     Repository,
@@ -20,6 +20,7 @@ __all__ = [
     "Repository",
     "blobs_of",
     "data_elsewhere",
+    "entries_of",
     "find_repository",
     "find_top",
     "git",

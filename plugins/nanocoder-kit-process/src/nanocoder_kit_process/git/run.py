@@ -70,12 +70,13 @@ def git(
     fine: tuple[int, ...] = (0,),
     variables: Mapping[str, str] | None = None,
     limit_s: float = LIMIT_S,
+    feed: bytes | None = None,
 ) -> bytes:
     """Return the output of git in *folder*; start no program of *workspace*, by default *folder*.
 
     *words* begin with the command. Commands that only read write no index, except `diff`, which
     always refreshes it: use that only if the index is ours. *fine* are the exit codes that are no
-    failure. *limit_s* is the timeout in seconds.
+    failure. *limit_s* is the timeout in seconds, and *feed* the standard input.
     Raises: ToolError (git_failed, git_missing), Cancelled.
     """
     workspace = workspace or folder
@@ -90,7 +91,7 @@ def git(
     )
     child |= _without_filters(listed.split(b"\0"))
     hardened = [words[0], *_OF_COMMAND.get(words[0], ()), *words[1:]]
-    return _output([*command, *hardened], folder, child, cancel, fine, limit_s)
+    return _output([*command, *hardened], folder, child, cancel, fine, limit_s, feed)
 
 
 def _without_filters(keys: list[bytes]) -> dict[str, str]:
@@ -111,18 +112,19 @@ def _output(
     cancel: Cancel | None,
     fine: tuple[int, ...] = (0,),
     limit_s: float = LIMIT_S,
+    feed: bytes | None = None,
 ) -> bytes:
     process = subprocess.Popen(
         argv,
         cwd=folder,
         env=variables,
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.DEVNULL if feed is None else subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
     command = argv[len(OPTIONS) + 3]
-    output, errors = _communicate(process, command, cancel, limit_s)
+    output, errors = _communicate(process, command, cancel, limit_s, feed)
     if process.returncode not in fine:
         message = errors.decode("utf-8", "replace").strip() or f"exit code {process.returncode}"
         raise ToolError(f"git {command} failed: {message}", error_class="git_failed")
@@ -130,15 +132,19 @@ def _output(
 
 
 def _communicate(
-    process: "subprocess.Popen[bytes]", command: str, cancel: Cancel | None, limit_s: float
+    process: "subprocess.Popen[bytes]",
+    command: str,
+    cancel: Cancel | None,
+    limit_s: float,
+    feed: bytes | None,
 ) -> tuple[bytes, bytes]:
     waited_s = 0.0
     while True:
         try:
             # Git is polled, so that a cancel ends it at once.
-            return process.communicate(timeout=POLL_S)
+            return process.communicate(feed, timeout=POLL_S)
         except subprocess.TimeoutExpired:
-            waited_s += POLL_S
+            waited_s, feed = waited_s + POLL_S, None
         is_late = waited_s >= limit_s
         if is_late or (cancel is not None and cancel.is_set()):
             with contextlib.suppress(ProcessLookupError):
