@@ -241,6 +241,8 @@ def test_a_rule_about_all_of_a_directory_names_the_programs_in_it(rule, command,
         ("bash(rm *) bash(ls *)", "several rules"),
         ("write_file(a.txt), write_file(b.txt)", "several rules"),
         ("read_file(a),edit_file(b)", "several rules"),
+        ("bash(rm -rf)(x)", "several rules"),
+        ("bash(git push # no)", "without ' #'"),
     ],
 )
 @pytest.mark.parametrize("kind", ["deny", "ask", "allow"])

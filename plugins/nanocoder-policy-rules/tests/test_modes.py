@@ -357,6 +357,23 @@ def test_a_folder_that_nobody_may_read_is_found_by_its_name(command, expected, t
     assert str(verdict.decision) == expected, verdict.reason
 
 
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("git log > new.txt", "allow"),
+        ("git log < there.py", "allow"),
+        ("git log > there.py", "ask"),
+        ("git log >> there.py", "ask"),
+        ("git log &> there.py", "ask"),
+    ],
+)
+def test_an_allow_rule_covers_no_redirection_onto_a_file(command, expected, tmp_path, judge):
+    (tmp_path / "there.py").write_text("precious\n")
+    arguments = {"command": command, "access": "write"}
+    verdict = judge("bash", arguments, "ask", allow=["bash(git log *)"])
+    assert str(verdict.decision) == expected, verdict.reason
+
+
 def test_a_path_that_no_file_can_have_is_no_reason_to_break(judge):
     for path in ("a\0b", "x" * 100_000, "\ud800", "", "/"):
         assert judge("read_file", {"path": path}) is not None

@@ -1,7 +1,7 @@
 """Rules with conditions: what they are about, when they hold, and what is checked beforehand."""
 
 import json
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
 
 import pytest
 from nanocoder import BadArguments, structure
@@ -83,6 +83,28 @@ NOW = datetime.now().astimezone()
 TODAY = NOW.date()
 
 
+@pytest.mark.parametrize(
+    ("rule", "tool", "arguments"),
+    [
+        ("bash({terraform,tofu} apply *)", "bash", {"command": "tofu apply -auto-approve"}),
+        ("bash(git p{ush,ull} *)", "bash", {"command": "git pull origin"}),
+        ("web_fetch(https://{a,b}.test/*)", "web_fetch", {"url": "https://b.test/x"}),
+        ("web_fetch(https://a.test/{x,y}*)", "web_fetch", {"url": "https://a.test/y/z"}),
+    ],
+)
+@pytest.mark.parametrize("form", ["text", "table"])
+def test_braces_name_alternatives_in_every_pattern(rule, tool, arguments, form, judge):
+    pattern = rule.partition("(")[2][:-1]
+    rules = {"deny": [rule]} if form == "text" else {"rules": table(tool=tool, pattern=pattern)}
+    verdict = judge(tool, arguments, "auto", **rules)
+    assert str(verdict.decision) == "deny", verdict.reason
+
+
+def test_an_alternative_that_would_allow_too_much_is_refused(judge):
+    with pytest.raises(ValueError, match="allows too much"):
+        judge("bash", {"command": "ls"}, allow=["bash({make,python} *)"])
+
+
 @pytest.mark.contract("W13")
 @pytest.mark.parametrize(
     ("expires", "counts"),
@@ -93,6 +115,8 @@ TODAY = NOW.date()
         (NOW + timedelta(hours=12), True),
         (NOW - timedelta(seconds=1), False),
         (NOW.replace(tzinfo=None) - timedelta(seconds=1), False),
+        (datetime(9999, 12, 31, 23, tzinfo=timezone(timedelta(hours=-12))), True),
+        (datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=14))), False),
     ],
 )
 def test_an_expired_rule_no_longer_counts_and_is_named(judge, expires, counts):

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from attrs import evolve, frozen
 from nanocoder import Mode, Risk, SessionInfo, did_you_mean
-from nanocoder_kit_files.glob import compile_glob, problem_of_glob
+from nanocoder_kit_files.glob import compile_glob, expand_braces, problem_of_glob
 
 from nanocoder_policy_rules import addresses, paths, programs
 from nanocoder_policy_rules.rule_tables import Remark, RuleTable, RuleVerdict
@@ -34,8 +34,8 @@ ANYTHING: Final = "*"
 ADDRESS: Final = "url"
 _MAIN: Final = (ADDRESS, "query", "name", "action", "pattern", "description")
 _RISKS: Final = tuple(Risk)
-_SYNTAX: Final = ("&&", "||", ";", "|", "<", ">", "$", "`", "'", '"')
-_NEXT_RULE: Final = r"\)[\s,]+[\w*-]+\("
+_SYNTAX: Final = ("&&", "||", ";", "|", "<", ">", "$", "`", "'", '"', " #")
+_NEXT_RULE: Final = r"\)(?:[\s,]+[\w*-]+)?\("
 _NOTHING_NAMED: Final = re.compile(r"-.*|\d+\w?|\w+=.*|\*", re.DOTALL)
 _SURELY: Final = 0.8
 """The similarity, from 0 to 1, above which an unknown name is a slip of a known one."""
@@ -135,7 +135,7 @@ class Rule:
         """Return True if the rule no longer counts; a date counts to its end."""
         expires = self.table.expires
         if isinstance(expires, datetime):
-            return expires.astimezone() <= datetime.now().astimezone()
+            return expires <= datetime.now(expires.tzinfo)  # in UTC, year 9999 may be too far
         return expires is not None and bool(expires < datetime.now().astimezone().date())
 
 
@@ -150,10 +150,16 @@ def rules_of(
     """
     rules = [rule(text, verdict) for text in texts]
     rules += [rule_of(table) for table in tables if table.verdict == verdict]
+    rules = [alternative for each in rules for alternative in _alternatives(each)]
     if verdict == "allow":
         return tuple(rules)
     of_paths = [each for each in rules if "/" in each.pattern and each.tool != SHELL]
     return (*rules, *filter(None, map(_elsewhere, of_paths)))
+
+
+def _alternatives(rule: Rule) -> Iterator[Rule]:
+    """Yield a rule for each pattern that its braces expand to; raises BadPattern for too many."""
+    yield from (evolve(rule, pattern=each) for each in expand_braces(rule.pattern))
 
 
 def _elsewhere(rule: Rule) -> Rule | None:
@@ -218,7 +224,8 @@ def _check(rule: Rule) -> None:
     if rule.pattern and (problem := _why_nothing_matches(rule)):
         raise ValueError(f"the rule {rule.text!r} can match nothing: {problem}")
     if rule.pattern and rule.allows and rule.tool == SHELL:
-        _check_allowing(rule)
+        for each in _alternatives(rule):
+            _check_allowing(each)
 
 
 def _why_nothing_matches(rule: Rule) -> str:

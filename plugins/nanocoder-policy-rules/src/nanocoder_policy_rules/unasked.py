@@ -224,14 +224,21 @@ def _stays_inside(word: str, context: "CallContext") -> bool:
 
 
 def _is_plain_around(command: Command, context: "CallContext") -> bool:
-    """Return True if assignments and redirections change nothing beyond what can be seen."""
+    """Return True if assignments and redirections change nothing that is there already."""
     for name, value in command.assignments:
         if value.is_computed or LOADERS.fullmatch(name) or name in _UNSAFE_NAMES:
             return False
         if not all(_stays_inside(part, context) for part in _PARTS.split(value.text) if part):
             return False
-    targets = [each.target for each in command.redirects if each.target and not each.is_harmless]
-    return all(target.is_literal and _stays_inside(target.text, context) for target in targets)
+    for each in command.redirects:
+        if each.target and not each.is_harmless:
+            path = os.path.join(context.folder, each.target.text)
+            is_overwritten = ">" in each.operator and os.path.lexists(path)
+            if is_overwritten or not each.target.is_literal:
+                return False
+            if not _stays_inside(each.target.text, context):
+                return False
+    return True
 
 
 def _entered(command: Command, context: "CallContext") -> "CallContext | None":
