@@ -1,6 +1,11 @@
 """A file that changed since the session read it is not changed, moved or deleted."""
 
+import json
+from importlib.metadata import entry_points
+
 import pytest
+from nanocoder_testing import play
+from nanocoder_testing.playing import agree
 
 pytestmark = pytest.mark.timeout(60)
 TEXT = "one = 1\ntwo = 2\nthree = 3\n"
@@ -89,3 +94,20 @@ def test_what_is_required_or_just_too_small_is_refused(project, call):
     assert call("bash", command="true", timeout=-1)["error_class"] == "invalid_arguments"
     assert call("delete_file", path="")["error_class"] == "invalid_arguments"
     assert call("bash", command="")["error_class"] == "invalid_arguments"
+
+
+def test_a_model_replaces_a_compact_notebook_only_after_it_read_the_cells(tmp_path):
+    cells = [{"cell_type": "markdown", "metadata": {}, "source": [f"{n}"]} for n in range(30)]
+    book = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 4}
+    (tmp_path / "n.ipynb").write_text(json.dumps(book))
+    plugins = {
+        entry.name: entry.load()
+        for entry in entry_points(group="nanocoder")
+        if entry.name in {"tool-read", "tool-write"}
+    }
+    new = json.dumps({**book, "cells": []})
+    write = ("write_file", {"path": "n.ipynb", "content": new})
+    turns = [[write], [("read_file", {"path": "n.ipynb"})], [write], "done"]
+    played = play(tmp_path, turns, plugins=plugins, approve=agree)
+    assert [result.error_class for result in played.results] == ["not_read", "", ""]
+    assert (tmp_path / "n.ipynb").read_text() == new

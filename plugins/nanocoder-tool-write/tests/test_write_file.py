@@ -1,5 +1,6 @@
 """What write_file does and answers."""
 
+import json
 from pathlib import Path
 
 import nanocoder_tool_write
@@ -24,6 +25,7 @@ from nanocoder_tool_write import (
     write_file,
 )
 
+CELL = {"cell_type": "markdown", "metadata": {}, "source": ["text"]}
 CODE = "def one():\n    return 1\n\n\nclass Two:\n    pass\n"
 
 
@@ -229,7 +231,8 @@ def test_a_file_of_which_a_part_was_read_is_not_replaced(ctx, root):
     (root / "a.txt").write_text("x\n" * 50)
     version = ctx.workspace.digest_of("a.txt")
     ctx.workspace.note_read("a.txt", version, range(1, 6), 50)
-    assert "(50 lines) and you have not read all of it" in str(error_of(ctx, "a.txt", "y\n"))
+    error = error_of(ctx, "a.txt", "y\n")
+    assert "(50 lines, 100 bytes) and you have not read all of it" in str(error)
     ctx.workspace.note_read("a.txt", version, range(6, 51), 50)
     assert write(ctx, "a.txt", "y\n").output == "File updated: a.txt (+1 -50 lines)"
 
@@ -276,18 +279,38 @@ def test_no_file_is_replaced_that_was_not_read(ctx, root, name):
         error = error_of(ctx, name, "one\n")
         assert error.error_class == "not_read"
         assert str(error) == (
-            f"not written: {name!r} exists (3 lines) and you have not read all of it. Read it"
-            " first, or change a part with edit_file"
+            f"not written: {name!r} exists (3 lines, 14 bytes) and you have not read all of it."
+            " Read it first, or change a part with edit_file: that is the only way if a line is too"
+            " long to be read whole"
         )
     ctx.workspace.read_text(name)
     assert write(ctx, name, "one\n").output.startswith("File updated")
     assert write(ctx, name, "none\n").output.startswith("File updated"), "its own content"
 
 
-@pytest.mark.parametrize("old", ["", "\n", "\n\n", "one line\n", "one line"])
-def test_a_file_of_one_line_need_not_be_read(ctx, root, old):
+@pytest.mark.parametrize("old", ["", "\n", "\n\n", "one line\n", "x" * 200])
+def test_a_file_of_one_short_line_need_not_be_read(ctx, root, old):
     (root / "a.txt").write_text(old)
     assert write(ctx, "a.txt", "one\n").output.startswith("File updated")
+
+
+@pytest.mark.parametrize(
+    ("name", "old"),
+    [
+        ("users.json", json.dumps([{"name": f"user {number}"} for number in range(3_000)])),
+        ("n.ipynb", json.dumps({"cells": [CELL] * 30, "metadata": {}, "nbformat": 4})),
+        ("app.min.js", "x" * 201),
+        ("é.txt", "é" * 101 + "\n"),
+    ],
+)
+def test_a_single_long_line_is_replaced_only_after_it_was_read(ctx, root, name, old):
+    (root / name).write_text(old)
+    assert error_of(ctx, name, "[]\n").error_class == "not_read"
+    with pytest.raises(ToolError, match=r"edit_file: that is the only way if a line is too long"):
+        preview(ctx, name, "[]\n")
+    assert (root / name).read_text() == old
+    ctx.workspace.note_read(name, ctx.workspace.digest_of(name), range(1, 61), 60)
+    assert write(ctx, name, old.replace("1", "2") + "\n").output.startswith("File updated")
 
 
 @pytest.mark.contract("A13")

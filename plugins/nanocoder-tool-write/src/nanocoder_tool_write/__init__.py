@@ -36,7 +36,7 @@ MAX_DIFF_LINES = 2_000
 class Settings:
     """The settings of `[plugins.tool-write]`.
 
-    *read_first*: a model may replace a file of several lines only after it has read all of it.
+    *read_first*: a model may replace a file only after it has read all of it, but a short line.
     *keep_definitions*: a rewrite that drops functions or classes is rejected once; from a small
     model, its definitions are merged into the old file instead, if that is Python. *add_imports*:
     missing imports from the standard library are added to Python files of a small model.
@@ -202,7 +202,7 @@ def _refuse_unread(
 ) -> None:
     """Raise ToolError (not_read) if a model replaces a file of which it has not read all."""
     if plan.old and settings.read_first and _is_of_model(session):
-        refuse_unread(workspace, plan.path, plan.old.text)
+        refuse_unread(workspace, plan.path, plan.old)
 
 
 def _is_of_model(session: SessionInfo | None) -> bool:

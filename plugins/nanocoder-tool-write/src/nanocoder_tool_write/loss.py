@@ -2,10 +2,12 @@
 
 import re
 
-from nanocoder import ToolContext, ToolError, Workspace
-from nanocoder_kit_files.text import OBJECTIONS
+from nanocoder import ToolContext, ToolError, Workspace, counted
+from nanocoder_kit_files.text import OBJECTIONS, TextFile
 
 SHOWN_NAMES = 20
+MAX_UNREAD_BYTES = 200
+"""Limit of a single line that may be replaced unread, such as a version number."""
 _CODE = tuple(
     f".{name}"
     for name in (
@@ -21,16 +23,17 @@ _DEFINITION = (
 )
 
 
-def refuse_unread(workspace: Workspace, path: str, old: str) -> None:
-    """Raise ToolError (not_read) for a file of which a line was never read, but a single one."""
-    lines = old.count("\n") + (not old.endswith("\n"))
-    if lines <= 1 or not old.strip() or workspace.has_read(path):
+def refuse_unread(workspace: Workspace, path: str, old: TextFile) -> None:
+    """Raise ToolError (not_read) for a file that was not read whole, but a short single line."""
+    is_short = old.lines <= 1 and old.size <= MAX_UNREAD_BYTES
+    if is_short or not old.text.strip() or workspace.has_read(path):
         return
     raise ToolError(
-        f"not written: {path!r} exists ({lines:,} lines) and you have not read all of it. Read it"
-        " first, or change a part with edit_file",
+        f"not written: {path!r} exists ({counted(old.lines, 'line')}, {counted(old.size, 'byte')})"
+        " and you have not read all of it. Read it first, or change a part with edit_file: that is"
+        " the only way if a line is too long to be read whole",
         error_class="not_read",
-        data={"path": path, "lines": lines},
+        data={"path": path, "lines": old.lines, "size": old.size},
     )
 
 
