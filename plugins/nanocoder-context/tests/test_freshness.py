@@ -14,7 +14,7 @@ from nanocoder_testing.playing import agree, gathered, opened
 READ = ("read_file", {"path": "a.py"})
 EDIT = ("edit_file", {"path": "a.py", "old_string": "one", "new_string": "two"})
 PATCH = "*** Begin Patch\n*** Update File: a.py\n@@\n-one = 1\n+one = 2\n*** End Patch\n"
-TOOLS = {"tool-read", "tool-edit", "tool-bash", "tool-patch"}
+TOOLS = {"tool-read", "tool-edit", "tool-bash", "tool-patch", "tool-move"}
 
 
 def plugins() -> Plugins:
@@ -96,6 +96,52 @@ def test_the_models_own_changes_are_not_named(file, session, call):
         list(talk.run("sure?"))
     assert file.read_text() != "one = 1\n"
     assert [said(request) for request in model.requests] == [[], [], [], []]
+
+
+@pytest.mark.parametrize("destination", ["b.py", "lib/a.py"])
+def test_a_file_that_the_model_moves_is_not_named(file, session, destination):
+    move = ("move_file", {"source": "a.py", "destination": destination})
+    with session([READ], [move], "Done.", "Yes.", "Hm.") as (talk, model):
+        list(talk.run("go"))
+        list(talk.run("sure?"))
+        (file.parent / destination).write_text("three = 3\n")
+        list(talk.run("and now?"))
+    assert [said(request) for request in model.requests[:-1]] == [[], [], [], []]
+    assert f"last read: {destination}. Read" in model.requests[-1].messages[-1].text
+
+
+def test_a_file_in_a_folder_that_the_model_moves_is_not_named(tmp_path, session):
+    for name in ("src/in/a.py", "srcs/b.py"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_text("one = 1\n")
+    reads = [("read_file", {"path": name}) for name in ("src/in/a.py", "srcs/b.py")]
+    move = ("move_file", {"source": "src", "destination": "lib"})
+    with session(reads, [move], "Done.", "Yes.") as (talk, model):
+        list(talk.run("go"))
+        (tmp_path / "srcs/b.py").unlink()
+        list(talk.run("sure?"))
+    assert [said(request) for request in model.requests[:-1]] == [[], [], []]
+    assert "last read: srcs/b.py (deleted). Read" in model.requests[-1].messages[-1].text
+
+
+@pytest.mark.parametrize("is_link", [False, True])
+def test_a_file_that_the_model_changes_by_another_of_its_names_is_not_named(
+    tmp_path, session, is_link
+):
+    there, name = tmp_path / "e\u0301.py", "\u00e9.py"
+    there.write_text("one = 1\n")
+    if is_link:
+        name = "link.py"
+        (tmp_path / name).symlink_to(there.name)
+    read, edit = ((tool, {**arguments, "path": name}) for tool, arguments in (READ, EDIT))
+    with session([read], [edit], "Done.", "Yes.", "Hm.") as (talk, model):
+        list(talk.run("go"))
+        list(talk.run("sure?"))
+        there.write_text("three = 3\n")
+        list(talk.run("and now?"))
+    assert there.read_text() == "three = 3\n"
+    assert [said(request) for request in model.requests[:-1]] == [[], [], [], []]
+    assert "Changed on the disk" in model.requests[-1].messages[-1].text
 
 
 def test_a_file_with_another_time_and_the_same_content_is_not_named(file, session):

@@ -4,6 +4,7 @@ import stat
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -72,7 +73,8 @@ class Seen:
             for path, stated in _files_of(result):
                 self._files.pop(path, None)  # the latest come last
                 version = self._version(path)
-                if version is None:  # not a file of this machine, as in a replay
+                if version is None:  # a folder, moved away, or not of this machine, as in a replay
+                    self._forget_below(path)
                     continue
                 digest = stated or self._digest(path, version)
                 self._files[path] = Snapshot(digest, version, self._clock())
@@ -134,9 +136,19 @@ class Seen:
                 yield path, f"{path} (deleted)"
                 continue
             digest = self._digest(path, version)
-            if not digest or digest != snapshot.digest:
+            # A link and another Unicode normalization are other names of a file that was seen.
+            is_known = any(version == other.version for other in self._files.values())
+            if not is_known and (not digest or digest != snapshot.digest):
                 yield path, path
             snapshot.digest, snapshot.version = digest, version
+
+    def _forget_below(self, folder: str) -> None:
+        """Forget the files of a folder that the call has moved away."""
+        below = [path for path in self._files if path.startswith(f"{folder}/")]
+        with suppress(ToolError, OSError, ValueError):  # it leads out of the directory
+            if below and not self._workspace().exists(folder):
+                for path in below:
+                    del self._files[path]
 
     def _version(self, path: str) -> Version | None:
         """Return the version of a file, which changes with each write, or None without a file."""

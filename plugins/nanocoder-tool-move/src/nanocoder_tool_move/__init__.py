@@ -57,7 +57,9 @@ def move_file(
         note = "\n[replaced; no copy is kept: this session keeps no backups]"
     data = {"source": plan[0], "path": plan[1], "replaced": replaced, "backup": backup}
     output = f"{'Copied' if copy else 'Moved'}: {plan[0]} -> {plan[1]}{note}"
-    return ToolResult(output, title=plan[1], data=data, metadata=data)
+    changed = [plan[1]] if copy else [*plan]
+    metadata = {**data, "files_changed": changed}
+    return ToolResult(output, title=plan[1], data=data, metadata=metadata)
 
 
 @hookimpl
