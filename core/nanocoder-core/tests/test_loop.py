@@ -175,8 +175,16 @@ def test_an_empty_reply_after_calls_is_asked_for_once_more(tmp_path):
     played = play(tmp_path, [[("look", {})], "", "Nothing there."], plugins=TOOLS)
     assert (played.text, played.report["stop_reason"]) == ("Nothing there.", "done")
     assert "no answer" in played.model.requests[2].messages[-1].text
-    played = play(tmp_path, [[("look", {})], " ", ""], plugins=TOOLS)
-    assert (len(played.model.requests), played.report["stop_reason"]) == (3, "done")
+    again = [[("look", {})], "", [("look", {"at": "b"})], "\u200b", "Nothing there, either."]
+    played = play(tmp_path, again, plugins=TOOLS)
+    assert (played.text, played.report["stop_reason"]) == ("Nothing there, either.", "done")
+
+
+@pytest.mark.parametrize("silence", ["", " ", "\u200b", "\u00a0\u2060"])
+def test_a_model_that_stays_silent_after_calls_fails(tmp_path, silence):
+    played = play(tmp_path, [[("look", {})], silence, silence], plugins=TOOLS)
+    assert (len(played.model.requests), played.report["stop_reason"]) == (3, "provider_error")
+    assert played.report["error"]["kind"] == "empty_response"
 
 
 def test_the_model_is_told_with_ten_and_with_three_turns_left(tmp_path):

@@ -101,9 +101,19 @@ def test_prov_033_what_comes_after_the_end_runs_nothing(run):
     assert not (run.cwd / "M").exists()
 
 
-def test_prov_035_characters_that_nobody_sees_are_no_answer(run):
-    report = run(answer(chunk(content="\u200b\u2060")))
+@pytest.mark.parametrize(
+    "text", ["\u200b\u2060", "<|im_end|>", "\n</s><\uff5cend\u2581of\u2581sentence\uff5c>"]
+)
+def test_prov_035_characters_that_nobody_sees_are_no_answer(run, text):
+    report = run(answer(chunk(content=text)))
     assert (report.exit_code, report.error["kind"]) == (4, "empty_response")
+
+
+def test_a_model_that_says_nothing_after_its_calls_has_failed(run):
+    silence = [answer(chunk(content="<|im_end|>")), answer(chunk(reasoning_content="Done."))]
+    report = run(calling("write_file", '{"path": "a.txt", "content": "a"}'), *silence)
+    assert (report.exit_code, report.error["kind"], report.turns) == (4, "empty_response", 3)
+    assert (run.cwd / "a.txt").read_text() == "a"
 
 
 @pytest.mark.parametrize(

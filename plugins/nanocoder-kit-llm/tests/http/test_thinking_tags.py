@@ -96,3 +96,8 @@ def test_a_long_text_is_taken_in_linear_time(piece):
     text = "An answer: " + piece * (1_000_000 // len(piece))
     _, answer, _ = cut(text, 4_096)
     assert len(answer) <= len(text)
+
+
+@pytest.mark.parametrize("text", ["Use <|im_end|>", "<|im_end|> ends a turn", "<br>", "</ul>"])
+def test_a_special_token_in_an_answer_stays(text):
+    assert without_thinking(text) == text

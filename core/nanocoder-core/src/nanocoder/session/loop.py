@@ -52,7 +52,7 @@ class Run:
     *spent* is the exhausted budget, *steering* has the lines typed by the person since the last
     request, *news* those of finished background work. *parts* are the parts of an answer that the
     output limit cut, *cut* counts such replies in a row, and *is_reminded*: the model was asked for
-    a missing answer.
+    a missing answer since its last call.
     """
 
     runtime: Runtime
@@ -166,10 +166,7 @@ class Run:
         return ended
 
     def _ending(self, reply: Reply) -> StopReason | None:
-        """Return the reason why the run ends with *reply*; None if its calls come next.
-
-        Raises: ProviderError for a reply without anything.
-        """
+        """Return the reason why the run ends with *reply*; None if its calls come next."""
         finished = reply.finished
         if reply.is_stuck:
             return self.report.stopped(StopReason.LOOP, "stopped: the reply repeated itself")
@@ -178,19 +175,26 @@ class Run:
         if self.cut == MAX_CUT:
             problem = f"stopped: the output limit cut {MAX_CUT} replies in a row"
             return self.report.stopped(StopReason.LOOP, problem)
-        return None if finished.calls else self.report.answered(self.report.text)
+        return None if finished.calls else StopReason.DONE
 
     def _words_to_go_on(self, reply: Reply) -> str:
-        """Return the prompt that makes a model go on after an unfinished reply, else ""."""
-        finished, is_empty = reply.finished, not reply.finished.text.strip()
+        """Return the prompt that makes a model go on after an unfinished reply, else "".
+
+        Raises: ProviderError for an empty answer, also to that prompt.
+        """
+        finished = reply.finished
+        is_empty = not any(each.isprintable() and not each.isspace() for each in finished.text)
         self.cut = self.cut + 1 if finished.truncated else 0
         self.report.text = "".join([*self.parts, finished.text])
         if finished.calls or finished.refusal or reply.is_stuck or self.cut == MAX_CUT:
             self.parts.clear()
+            self.is_reminded = False
         elif finished.truncated and not is_empty:
             self.parts.append(finished.text)
             return GO_ON
-        elif is_empty and not self.parts and self.report.tool_calls and not self.is_reminded:
+        elif is_empty and not self.parts:
+            if self.is_reminded or not self.report.tool_calls:
+                raise ProviderError(f"{reply.model} gave an empty answer", kind="empty_response")
             self.is_reminded = True
             return NO_ANSWER
         return ""

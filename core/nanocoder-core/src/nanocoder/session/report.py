@@ -107,15 +107,6 @@ class Report:
         self.error = {"class": str(reason), "message": message}
         return reason
 
-    def answered(self, text: str) -> StopReason:
-        """Return DONE for an answer; an empty one before any call is a failure.
-
-        Raises: ProviderError.
-        """
-        if self.tool_calls or any(letter.isprintable() and not letter.isspace() for letter in text):
-            return StopReason.DONE
-        raise ProviderError(f"{self.model} gave an empty answer", kind="empty_response")
-
     def data(self) -> dict[str, Any]:
         """Return the report as JSON-ready data."""
         return {

@@ -8,6 +8,7 @@ from nanocoder import Attachment, Message, Request, ToolDefinition
 
 from nanocoder_kit_llm.actions.actions import Actions, action_line
 from nanocoder_kit_llm.actions.missing_files import reminder
+from nanocoder_kit_llm.http.thinking_tags import TURN_MARK
 
 HOW: Final = (
     'Reply with one JSON object: {{"action": TOOL, ...parameters}}, or, when the request is done, '
@@ -23,7 +24,7 @@ NEXT: Final = "(Take the next action, or answer when the request is done.)"
 
 # Text that the tokenizer would read as one of its own marks. A tool's output must not end its turn
 # and begin another.
-_MARK: Final = re.compile(r"<(?=\|\w{1,40}\|>|/?s>|(?:start|end)_of_turn>)")
+_MARK: Final = re.compile(rf"(?={TURN_MARK})<")
 
 Chat = list[dict[str, str]]
 

@@ -37,6 +37,8 @@ _DROPPED: Final = (
 )
 """Marks around an answer, which are dropped."""
 _ANSWER_ENDS: Final = ("<|end|>", "<|return|>", "<|END_RESPONSE|>")
+TURN_MARK: Final = r"<(?:[|\uff5c][\w\u2581]{1,40}[|\uff5c]|/?s|(?:start|end)_of_turn)>"
+"""Pattern of a special token that frames the turns of a chat, as a model's template writes it."""
 _FENCE: Final = r"(?m)^ {0,3}(?:```|~~~)"
 _BEGINNINGS: Final = (*_ENDS, *_DROPPED)
 _IN_TEXT: Final = (*_LONE_ENDS, *_ANSWER_ENDS)
@@ -166,7 +168,12 @@ class ThinkingTags:
 
 
 def without_thinking(text: str, *, is_thinking: bool = False) -> str:
-    """Return the *text* of a whole reply without the thinking in tags."""
+    """Return the *text* of a whole reply without the thinking in tags.
+
+    Nothing but special tokens is no text: a server that does not know its model's end passes it on.
+    """
+    if re.match(r"\s*<", text) and re.fullmatch(rf"(?:\s*{TURN_MARK})+\s*", text):
+        return ""
     is_plain = not any(sign in text for sign in _SIGNS)
     if not is_thinking and (is_plain or not any(mark in text for mark in _MARKS)):
         return text
