@@ -135,6 +135,49 @@ def test_a_plugin_that_was_installed_beside_a_conversation_is_named_by_reload(ch
     assert talk.end() == 0
 
 
+FILE_TOOL = """\
+from nanocoder import ToolContext, hookimpl, tool
+
+
+@tool(effects={"read"}, risk="safe")
+def shout(ctx: ToolContext, text: str) -> str:
+    \"\"\"Say it loudly.\"\"\"
+    return text.upper() + "!"
+
+
+@hookimpl
+def nanocoder_tools():
+    return [shout]
+"""
+
+
+@pytest.mark.contract("A36")
+def test_a_plugin_of_one_file_counts_from_the_next_reload_on(chat, tmp_path):
+    folder = tmp_path / "config/nanocoder/plugins"
+    folder.mkdir(parents=True)
+    script = (
+        call("shout", text="hey"),
+        {"text": "One."},
+        call("shout", text="ho"),
+        {"text": "Two."},
+    )
+    talk = chat(*script)
+    (folder / "shout.py").write_text(FILE_TOOL)
+    talk.type("/reload").see("tools that are new: shout").see("plugin shout: loaded")
+    talk.type("go").see("One.").type("/output").see("HEY!")
+    (folder / "shout.py").write_text(FILE_TOOL.replace("!", "?"))
+    talk.type("/reload").see("plugin shout: loaded again")
+    talk.type("go").see("Two.").type("/output").see("HO?")
+    (folder / "shout.py").write_text("1 / 0\n")
+    talk.type("/reload").see("plugin shout: not loaded, its import failed: ZeroDivisionError")
+    talk.type("/tools shout").see("shout (safe, shout)")
+    (folder / "shout.py").unlink()
+    talk.type("/reload").see("tools that are gone: shout").see("plugin shout: removed")
+    policy = FILE_TOOL.replace("nanocoder_tools()", "nanocoder_before_execute(call)")
+    (folder / "judge.py").write_text(policy)
+    talk.type("/reload").see("plugin judge: it judges calls, so it counts from the next start on")
+
+
 def test_the_last_run_can_be_undone_and_redone(chat, workspace, state):
     edit = call("edit_file", path="hello.py", old_string="hello", new_string="bye")
     new = call("write_file", path="new.py", content="x\n")

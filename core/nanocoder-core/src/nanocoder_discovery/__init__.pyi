@@ -1,9 +1,13 @@
 from nanocoder_discovery.child import serve as serve
+from nanocoder_discovery.installed import FILES as FILES
 from nanocoder_discovery.installed import GROUP as GROUP
 from nanocoder_discovery.installed import Installed as Installed
 from nanocoder_discovery.installed import distribution_of as distribution_of
+from nanocoder_discovery.installed import file_plugins as file_plugins
 from nanocoder_discovery.installed import find_libraries as find_libraries
 from nanocoder_discovery.installed import find_plugins as find_plugins
+from nanocoder_discovery.installed import import_plugin as import_plugin
+from nanocoder_discovery.installed import import_problem as import_problem
 from nanocoder_discovery.installed import package_files as package_files
 from nanocoder_discovery.installed import parts_of as parts_of
 from nanocoder_discovery.installed import site_paths as site_paths

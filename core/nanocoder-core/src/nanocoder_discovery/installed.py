@@ -9,6 +9,8 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from nanocoder_schema import evolve, problem_of, value
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
 
 GROUP = "nanocoder"
 PREFIX = "nanocoder-"
+FILE = re.compile(r"[A-Za-z][A-Za-z0-9_]*\.py")
+FILES = "nanocoder_file"
+"""The package of the modules of plugins of one file, which has no file itself."""
 METADATA_FOLDERS = (".dist-info", ".egg-info")
 
 
@@ -25,7 +30,8 @@ METADATA_FOLDERS = (".dist-info", ".egg-info")
 class Installed:
     """An entry point of our group: the plugin's *name*, its distribution and its module.
 
-    *stamp* changes when the distribution is reinstalled. *problem* is the reason why its metadata
+    For a plugin of one file, distribution and module are the path of that file. *stamp* changes
+    when the distribution is reinstalled. *problem* is the reason why its metadata
     cannot be used. A library has no *module*, and the *name* of its distribution.
     """
 
@@ -40,7 +46,7 @@ class Installed:
     @property
     def package(self) -> str:
         """The distribution with its version."""
-        return f"{self.distribution} {self.version}"
+        return f"{self.distribution} {self.version}".rstrip()
 
 
 def site_paths() -> list[str]:
@@ -84,6 +90,33 @@ def find_plugins(sites: Iterable[str]) -> list[Installed]:
     return sorted(installed, key=lambda plugin: (plugin.name, plugin.distribution))
 
 
+def file_plugins(folder: str) -> list[Installed]:
+    """Return the plugins that are Python files in *folder*; `word_count.py` is `word-count`."""
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    paths = {name: os.path.join(folder, name) for name in names if FILE.fullmatch(name)}
+    return [
+        Installed(name[:-3].replace("_", "-"), path, path, site=folder, stamp=mtime_of(path))
+        for name, path in paths.items()
+    ]
+
+
+def import_problem(error: BaseException, module: str) -> str:
+    """Return the reason why the import of a plugin's *module* failed, with its line."""
+    return f"import failed: {problem_of(error, _module_name(module))}"
+
+
+def _module_name(module: str) -> str:
+    return f"{FILES}.{os.path.basename(module)[:-3]}" if os.path.isabs(module) else module
+
+
+def import_plugin(module: str) -> ModuleType:
+    """Import the module of a plugin by its name, or by the absolute path of its file."""
+    if os.path.isabs(module):
+        package = sys.modules.setdefault(FILES, ModuleType(FILES))
+        package.__path__ = [os.path.dirname(module)]
+    return import_module(_module_name(module))
+
+
 def find_libraries(sites: Iterable[str]) -> list[Installed]:
     """Return nanocoder itself and the distributions that depend on it without being plugins."""
     libraries: dict[str, Installed] = {}
@@ -105,7 +138,7 @@ def modules_of(installed: Installed) -> set[str]:
         elif path.endswith(".pth") and "/" not in path:
             for folder in text_of(os.path.join(installed.site, path)).splitlines():
                 names |= _packages_in(folder)
-    return {name for name in names if name.replace(".", "_").isidentifier()}
+    return {it for it in names if os.path.isabs(it) or it.replace(".", "_").isidentifier()}
 
 
 def _normal(name: str) -> str:

@@ -20,6 +20,7 @@ from nanocoder_schema import ConfigError, value
 from nanocoder_discovery.installed import (
     Installed,
     distribution_of,
+    file_plugins,
     find_libraries,
     find_plugins,
     modules_of,
@@ -45,10 +46,13 @@ class Locked:
     record: str
 
 
-def installed_now(sites: Sequence[str] | None = None) -> dict[str, Locked]:
-    """Return the locked form of every installed plugin and shared library, by name."""
+def installed_now(sites: Sequence[str] | None = None, files: str = "") -> dict[str, Locked]:
+    """Return the locked form of every plugin and shared library, by name.
+
+    *files* is the folder of plugins of one file.
+    """
     sites = site_paths() if sites is None else sites
-    installed = [*find_libraries(sites), *find_plugins(sites)]
+    installed = [*find_libraries(sites), *find_plugins(sites), *file_plugins(files)]
     return {plugin.name: _locked(plugin) for plugin in installed}
 
 
@@ -58,7 +62,7 @@ def refused_by(path: Path) -> dict[str, str]:
     Nothing is imported. Raises: ConfigError without a lock, and if a library of a locked plugin is
     gone or was changed.
     """
-    locked, now = read_lock(path), installed_now()
+    locked, now = read_lock(path), installed_now(files=str(path.parent / "plugins"))
     refused = {}
     for name, difference in differences(locked, now).items():
         if name in now and now[name].module:
@@ -143,6 +147,8 @@ def _is_unchecked(path: Path) -> bool:
 
 def _package_files(module: str) -> tuple[Path, list[Path]]:
     """Return the folder of a module's package and its files, except for compiled ones."""
+    if os.path.isabs(module):
+        return Path(module).parent, [Path(module)]
     # Outer packages need no file of their own: several distributions can share them.
     spec, places, parts = None, None, module.split(".")
     for depth in range(1, len(parts) + 1):

@@ -101,8 +101,9 @@ def load(
     describer: Describer,
     deadline_s: float = DESCRIBE_DEADLINE_S,
     refused: Mapping[str, str] | None = None,
+    files: Sequence[Installed] = (),
 ) -> Manifest:
-    """Return the manifest of the plugins in *sites*.
+    """Return the manifest of the plugins in *sites*, and of *files*, plugins of one file each.
 
     Metadata are read only if the fingerprint of *sites* has changed, and a child process describes
     plugins that are not in the cache. An unreadable cache is rebuilt; a writable one is optional.
@@ -114,9 +115,10 @@ def load(
     stored = read_cache(cache, key)
     cached = {name: Entry(*row) for name, row in stored.get("plugins", {}).items()}
     if is_current := stored.get("fingerprint") == current:
-        installed = [Installed(*row) for row in stored["installed"]]
+        in_sites = [Installed(*row) for row in stored["installed"]]
     else:
-        installed = find_plugins(sites)
+        in_sites = find_plugins(sites)
+    installed = sorted([*in_sites, *files], key=attrgetter("name", "distribution"))
     problems = {**_static_problems(installed), **(refused or {})}
     entries = _cached_entries(installed, cached, problems, describer)
     missing = [plugin for plugin in installed if plugin.name not in entries]
@@ -129,7 +131,7 @@ def load(
     to_store |= {name: cached[name] for name in problems if name in cached}
     if missing or not is_current or cached.keys() != to_store.keys():
         plugins = {name: astuple(entry, recurse=False) for name, entry in to_store.items()}
-        rows = [astuple(plugin, recurse=False) for plugin in installed]
+        rows = [astuple(plugin, recurse=False) for plugin in in_sites]
         data = {"key": key, "fingerprint": current, "installed": rows, "plugins": plugins}
         write_cache(cache, data)
     # At a first start all plugins are new, which is not worth a notice.
@@ -242,7 +244,8 @@ def _guess_description(plugin: Installed, describer: Describer) -> dict[str, Any
     """Guess what a plugin that was not imported does, where leaving it out is less safe."""
     # PathFinder imports nothing, but knows only what lies directly on the path.
     spec = PathFinder.find_spec(plugin.module.split(".")[0]) if plugin.module else None
-    files = package_files(spec.origin or "") if spec else []
+    origin = plugin.module if os.path.isabs(plugin.module) else spec and spec.origin
+    files = package_files(origin or "")
     guess = describer.guess("\n".join(text_of(path) for path, _ in files))
     is_policy = guess["policy"] or "policy" in plugin.name.split("-")
     # The files of a zipped one cannot be inspected.

@@ -9,6 +9,7 @@ from typing import Final
 import attrs
 from nanocoder import Argument, Command, Host, Resource, hookimpl
 
+from nanocoder_command_setup.added import FilePlugins
 from nanocoder_command_setup.schema import config_schema
 from nanocoder_command_setup.sets import Sets
 from nanocoder_command_setup.sources import Settings
@@ -23,8 +24,11 @@ KEY: Final = Argument("key", "a dotted key, for example plugins.strict")
 
 @hookimpl
 def nanocoder_resources() -> list[Resource]:
-    """Offer `sets`: `--set` asks it which plugins a set has."""
-    return [Resource("sets", lambda _session, _settings: Sets())]
+    """Offer `sets` and `file-plugins`, which the options `--set` and `--plugin` ask."""
+    return [
+        Resource("sets", lambda _session, _settings: Sets()),
+        Resource("file-plugins", lambda _session, _settings: FilePlugins()),
+    ]
 
 
 @hookimpl

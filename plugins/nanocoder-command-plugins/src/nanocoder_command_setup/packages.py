@@ -21,7 +21,8 @@ from nanocoder_discovery import RECORD_KEY, read_cache, record_in, write_cache
 from nanocoder_kit_process.capabilities import first_links, readable_distributions, start_files
 from nanocoder_kit_process.temporary import TemporaryFolder
 
-from nanocoder_command_setup.consent import is_agreed, normal
+from nanocoder_command_setup.consent import NEEDS_PERSON, is_agreed, normal
+from nanocoder_command_setup.file_plugins import install_file, installed_files, remove_files
 from nanocoder_command_setup.importing import broken_ones
 from nanocoder_command_setup.installer import Ended, find_installer, is_path, run_installer
 from nanocoder_command_setup.publisher import lines_about
@@ -61,15 +62,16 @@ def install(arguments: Namespace, host: Host) -> int:
     Their code does not run before: they are unpacked and read in a temporary folder. A name that
     looks like a slip is refused.
     """
-    packages = [_package(name) for name in arguments.names]
+    files = [Path(name) for name in arguments.names if name.endswith(".py")]
+    installed = [install_file(file, arguments, host) for file in files]
+    if not all(installed):
+        return NEEDS_PERSON if not host.is_interactive else 1
+    packages = [_package(name) for name in arguments.names if not name.endswith(".py")]
+    if not packages:
+        return _report(installed, host)
     index = settings_of(host).index
     for package in packages:
-        if is_path(package.partition("[")[0]):
-            refuse_path(package, host)
-        else:
-            refuse_name(normal(_own_name(package)), host)
-        _refuse_slip(package)
-        refuse_unseen(package)
+        _refuse(package, host)
         for line in _lines_about(package, index):
             host.print_line(line)
     sources = [name for name in packages if _is_source(name)]
@@ -198,15 +200,14 @@ def remove(arguments: Namespace, host: Host) -> int:
     """
     packages, gone = installed_packages(), host.plugins.gone
     names = [_normal(name) for name in arguments.names]
-    if unknown := [name for name in names if name not in packages and name not in gone]:
-        name = unknown[0]
-        # People leave out the kind, as in "skill" for tool-skill.
-        short = sorted(each for each in packages if each.endswith(f"-{name}"))
-        hint = did_you_mean(short[0] if short else name, packages, ";", cutoff=SURE)
-        raise UsageError(
-            f"no plugin {name!r} is installed{hint}"
-            " `nanocoder plugins list` names them. Nothing was removed"
-        )
+    if unknown := [name for name in names if name not in {*packages, *gone, *installed_files()}]:
+        raise UsageError(_not_installed(unknown[0], packages))
+    if of_files := [name for name in names if name in installed_files()]:
+        if not remove_files(of_files, arguments, host):
+            host.print_line("Nothing was removed.")
+            return 1
+        _agree_to_absence(of_files)
+        names = [name for name in names if name not in of_files]
     leaving = list(dict.fromkeys(packages[name] for name in names if name in packages))
     others = [name for name in packages if packages[name] in leaving and name not in names]
     others = [name for name in others if name != _normal(packages[name])]
@@ -224,12 +225,27 @@ def remove(arguments: Namespace, host: Host) -> int:
     if named := sorted({*names} & gone.keys()):
         host.print_line(f"{', '.join(named)}: gone already; sessions start without it.")
     _agree_to_absence({*names, *(name for name in packages if packages[name] in leaving)})
+    _tell_downloads(host)
+    return 0
+
+
+def _not_installed(name: str, packages: Collection[str]) -> str:
+    # People leave out the kind, as in "skill" for tool-skill.
+    short = sorted(each for each in packages if each.endswith(f"-{name}"))
+    hint = did_you_mean(short[0] if short else name, packages, ";", cutoff=SURE)
+    return (
+        f"no plugin {name!r} is installed{hint}"
+        " `nanocoder plugins list` names them. Nothing was removed"
+    )
+
+
+def _tell_downloads(host: Host) -> None:
+    """Name the folder of what plugins have downloaded, if it is large."""
     folder = cache_dir()
     size = sum(path.lstat().st_size for path in folder.rglob("*"))
     if size >= LARGE_BYTES:
         parts = ", ".join(sorted(path.name for path in folder.iterdir()))
         host.say(LEFT_BEHIND.format(size=f"{size / 1e9:.1f}", folder=folder, parts=parts))
-    return 0
 
 
 def _agree_to_absence(names: Collection[str]) -> None:
@@ -301,6 +317,16 @@ def _package(name: str) -> str:
 
 def _normal(name: str) -> str:
     return name.lower().replace("_", "-").removeprefix(PREFIX)
+
+
+def _refuse(package: str, host: Host) -> None:
+    """Raise UsageError for a package whose source or name is refused before it is shown."""
+    if is_path(package.partition("[")[0]):
+        refuse_path(package, host)
+    else:
+        refuse_name(normal(_own_name(package)), host)
+    _refuse_slip(package)
+    refuse_unseen(package)
 
 
 def _refuse_slip(package: str) -> None:

@@ -17,6 +17,7 @@ SESSION: Final = (
     Argument("--profile", "also apply the configuration profiles/NAME.toml", metavar="NAME"),
     Argument("--cwd", "the workspace (default: this directory)", metavar="DIR"),
     Argument("--set", "use the plugins of one set only", metavar="NAME", target="plugin_set"),
+    Argument("--plugin", "also use the plugin in this file", metavar="FILE", target="plugin_file"),
 )
 CALL: Final = (
     Argument("tool", "the tool's name", completes="tools"),

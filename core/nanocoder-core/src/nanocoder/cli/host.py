@@ -42,19 +42,20 @@ NO_DETAILS: Final = "`nanocoder {name}` shows this by a plugin: {reason}"
 class Host:
     """One directory with its configuration and plugins, the person's sessions, and the output.
 
-    Configuration and plugins are read at first use; with *plugin_set*, the plugins of it.
+    Configuration and plugins are read at first use; with *plugin_set*, the plugins of it. *flags*
+    are values of options: the plugin in `plugin_file` is added.
     """
 
     def __init__(self, cwd: str = ".", plugin_set: str | None = None, **flags: Any) -> None:
-        self._cwd, self._set = cwd, plugin_set
+        self._cwd, self._set, self._file = cwd, plugin_set, flags.pop("plugin_file", None)
         self.flags = {name: value for name, value in flags.items() if value not in ("", None)}
         self._told: set[str] = set()
 
     @classmethod
     def of(cls, arguments: Namespace) -> "Host":
         """Return the host for parsed *arguments*."""
-        flags = {name: getattr(arguments, name, None) for name in FLAGS}
-        return cls(arguments.cwd, getattr(arguments, "plugin_set", None), **flags)
+        names = (*FLAGS, "plugin_set", "plugin_file")
+        return cls(arguments.cwd, **{name: getattr(arguments, name, None) for name in names})
 
     @cached_property
     def cwd(self) -> Path:
@@ -86,6 +87,9 @@ class Host:
             self.say(f"new or changed plugins ({len(fresh)}): {names}")
         if self._set is not None:
             _restrict(plugins, self._set)
+        if self._file:
+            _, files = find_offer(plugins, "resources", "plugin for --plugin with", "file-plugins")
+            files.open(None, None).add(self._file, plugins, self.config)
         return plugins
 
     @cached_property

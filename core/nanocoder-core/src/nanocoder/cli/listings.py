@@ -92,7 +92,7 @@ def _plugin_data(entry: Entry, problem: str) -> dict[str, Any]:
 def lock(_: Namespace, _host: Host) -> int:
     """Write the lock file of all installed plugins."""
     path = user_config_dir() / "plugins.lock"
-    now = installed_now()
+    now = installed_now(files=str(path.parent / "plugins"))
     write_lock(path, now)
     record_in(state_dir()).unlink(missing_ok=True)  # missing policies are approved, too
     count = sum(bool(locked.module) for locked in now.values())
@@ -105,13 +105,15 @@ def sync(arguments: Namespace, host: Host) -> int:
 
     If the person agrees, a plugin installs the missing ones as locked.
     """
-    locked, now = read_lock(user_config_dir() / "plugins.lock"), installed_now()
+    path = user_config_dir() / "plugins.lock"
+    locked, now = read_lock(path), installed_now(files=str(path.parent / "plugins"))
     changed = differences(locked, now)
     for name, difference in changed.items():
         print_line(f"{name} {difference}")
     if not changed:
         print_line("Everything installed matches the lock.")
-    missing = [locked[name] for name in sorted(locked.keys() - now)]
+    # A plugin of one file has no version that could be installed.
+    missing = [locked[name] for name in sorted(locked.keys() - now) if locked[name].version]
     if missing and (arguments.yes or host.is_interactive):
         names = dict.fromkeys(f"{each.distribution}=={each.version}" for each in missing)
         return host.hand_over("plugins install", arguments, names=[*names])

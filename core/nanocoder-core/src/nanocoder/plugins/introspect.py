@@ -2,14 +2,13 @@
 
 import inspect
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 import pluggy
 from attrs import asdict
 from nanocoder_console import Command
-from nanocoder_discovery import package_files, serve
+from nanocoder_discovery import import_plugin, import_problem, package_files, serve
 from nanocoder_schema import (
     canonical_json,
     count_tokens,
@@ -204,14 +203,14 @@ def _text_problem(values: list[Any]) -> str:
 def import_and_describe(name: str, module: str) -> dict[str, Any]:
     """Import a plugin and describe it; every failure is in the description's "error"."""
     try:
-        plugin = import_module(module)
+        plugin = import_plugin(module)
         description = describe(plugin, name)
     except PluginError as error:
         return {"error": error.problem}
     except BaseException as error:  # noqa: BLE001 - sys.exit in a plugin is a failure like any other
         import traceback  # few imports fail
 
-        problem = f"import failed: {problem_of(error, module)}"
+        problem = import_problem(error, module)
         return {"error": problem, "traceback": "".join(traceback.format_exception(error))[-9_999:]}
     description["files"] = package_files(getattr(plugin, "__file__", "") or "")
     return description

@@ -4,12 +4,12 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from nanocoder_discovery import DESCRIBE_DEADLINE_S, Describer, Entry, load, parts_of, site_paths
-from nanocoder_schema import did_you_mean, evolve, problem_of, value
+from nanocoder_discovery.installed import Installed, import_plugin, import_problem
+from nanocoder_schema import did_you_mean, evolve, value
 
 from nanocoder.cancel import LateError
 from nanocoder.errors import PluginError, UnknownTool
@@ -94,14 +94,15 @@ class Plugins:
         sites: Iterable[str] | None = None,
         deadline_s: float = DESCRIBE_DEADLINE_S,
         refused: Mapping[str, str] = EMPTY,
+        files: Sequence[Installed] = (),
     ) -> "Plugins":
         """Return the plugins of the site directories, described by the manifest in *cache*.
 
-        *refused* maps names of disabled plugins to reasons: they are not imported, not even to
-        describe them.
+        *files* are plugins of one file. *refused* maps names of disabled plugins to
+        reasons: they are not imported, not even to describe them.
         """
         paths = site_paths() if sites is None else list(sites)
-        manifest = load(paths, cache, DESCRIBER, deadline_s, refused)
+        manifest = load(paths, cache, DESCRIBER, deadline_s, refused, files)
         return cls(manifest.entries, fresh=manifest.fresh)
 
     def add(self, plugin: object, name: str, *, version: str = "0") -> None:
@@ -167,8 +168,7 @@ class Plugins:
 
         They are in the order of the plugins' names; if the first answer wins, by rank first.
         """
-        implementations = self._implementations.get(hook)
-        if implementations is None:
+        if (implementations := self._implementations.get(hook)) is None:
             names = [name for name, entry in self.entries.items() if hook in entry.hooks]
             if STYLES.get(hook) == "choose":
                 names.sort(key=lambda name: (self.entries[name].rank(hook, RANK), name))
@@ -185,8 +185,7 @@ class Plugins:
 
     def settings_class(self, name: str) -> type | None:
         """Return the attrs class of the plugin's settings, loading the plugin."""
-        implementation = self._implementation(name, "nanocoder_settings")
-        if implementation is None:
+        if (implementation := self._implementation(name, "nanocoder_settings")) is None:
             return None
         from nanocoder.plugins.introspect import settings_class
 
@@ -246,8 +245,7 @@ class Plugins:
     def tool(self, name: str, offered: Tools | None = None) -> Tool[..., Any]:
         """Return the tool *name* of those *offered*, or of all; raises UnknownTool, with why."""
         tools = self.tools() if offered is None else offered
-        tool = tools.get(name)
-        if tool is not None:
+        if (tool := tools.get(name)) is not None:
             return tool
         available = ", ".join(tools) or "none; install a nanocoder-tool-* package"
         reason = self.why_missing(name)
@@ -259,8 +257,8 @@ class Plugins:
         owners = {tool.plugin for tool in tools} & (self.entries.keys() - self._loaded.keys())
         if not owners:
             return []
-        policies = [entry.module for entry in self.entries.values() if entry.is_policy]
-        judging = [module for policy in policies for module in parts_of(policy)]
+        policies = [entry for entry in self.entries.values() if entry.is_policy]
+        judging = [module for policy in policies for module in parts_of(policy.module)]
         waiting = [self.entries[owner].module for owner in sorted(owners)]
         return ["nanocoder_schema.check", "nanocoder_files.workspace", *judging, *waiting]
 
@@ -328,8 +326,7 @@ class Plugins:
         from nanocoder.plugins.introspect import OFFERS, offered
 
         hook = f"nanocoder_{what}"
-        implementation = self._implementation(plugin, hook)
-        if implementation is None:
+        if (implementation := self._implementation(plugin, hook)) is None:
             raise PluginError(plugin, self.set_aside.get(plugin, f"no longer implements {hook}"))
         for offer in offered(plugin, hook, attempt(implementation, {}), OFFERS[hook]):
             if offer.name == name:
@@ -356,11 +353,11 @@ class Plugins:
                 if is_usable:
                     # No deadline: an abandoned import would lock its modules for all others.
                     self.importing = name
-                    return self._register(name, import_module(entry.module))
+                    return self._register(name, import_plugin(entry.module))
             except PluginError as error:
                 self.disable(name, error.problem)
             except BaseException as error:  # a plugin's sys.exit must not end the program
-                self.disable(name, f"import failed: {problem_of(error, entry.module)}")
+                self.disable(name, import_problem(error, entry.module))
                 if isinstance(error, KeyboardInterrupt):  # by a person, or by the plugin itself
                     raise KeyboardInterrupt(f"while plugin {name!r} was imported") from error
             finally:

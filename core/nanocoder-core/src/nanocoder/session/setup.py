@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nanocoder_config import cache_dir, state_dir, user_config_dir
-from nanocoder_discovery import missed, record_in
+from nanocoder_discovery import Installed, file_plugins, missed, record_in
 from nanocoder_schema import (
     SURELY_MEANT,
     ConfigError,
@@ -30,12 +30,13 @@ def installed_plugins(config: Config, environment: Mapping[str, str] = os.enviro
 
     The manifest cache is not used without a home directory for it, or one to trust.
     """
-    cache, record = None, None
+    cache, record, files = None, None, list[Installed]()
     with suppress(ConfigError):
         if not config.refusal:  # else a project could control the cache
             cache = cache_dir(environment) / "plugins.json"
             record = record_in(state_dir(environment))
-    plugins = Plugins.installed(cache, refused=_refused(config, cache, environment))
+            files = file_plugins(str(user_config_dir(environment) / "plugins"))
+    plugins = Plugins.installed(cache, refused=_refused(config, cache, environment), files=files)
     plugins.gone = missed(record, plugins.entries)
     for name, (package, is_policy) in plugins.gone.items():
         if is_policy:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from nanocoder import NanocoderError, PersonError, Session, one_line
 from nanocoder_discovery import find_plugins, site_paths
 
+from nanocoder_kit_ui.chat.file_plugins import renew_file_plugins
 from nanocoder_kit_ui.chat.wording import use_chat_commands
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ def reload_configuration(conversation: "Conversation", *, says_none: bool = True
     session = conversation.session
     before, old_notices = _values(session), set(session.config.notices)
     old_tools = set(session.tools)
+    renewed = list(renew_file_plugins(session.plugins))
     try:
         session.reload()
     except PersonError as error:
@@ -44,7 +46,7 @@ def reload_configuration(conversation: "Conversation", *, says_none: bool = True
     changed = [key for key in {**before, **after} if before.get(key) != after.get(key)]
     lines = [_describe(key, after) for key in changed]
     # A person may have trusted or reviewed something elsewhere: no value, but it brings tools.
-    lines += _tool_changes(old_tools, set(session.tools))
+    lines += [*_tool_changes(old_tools, set(session.tools)), *renewed]
     if says_none and (names := _installed_since(session)):
         conversation.display.say(NEXT_START.format(one_line(", ".join(names), VALUE_COLUMNS)))
     if not lines:
