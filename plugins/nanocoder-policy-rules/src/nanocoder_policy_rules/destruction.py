@@ -36,9 +36,7 @@ _DISK: Final = re.compile(
 _GIT_STORES: Final = (".git", ".git/objects", ".git/refs")
 _TESTS: Final = ("-name", "-iname", "-path", "-ipath", "-regex", "-iregex", "-mtime", "-mmin")
 _NARROWING: Final = frozenset((*_TESTS, "-empty", "-newer", "-size", "-user", "-perm", "-inum"))
-_SETTING: Final = frozenset(
-    ("source", ".", "set", "eval", "read", "mapfile", "readarray", "printf")
-)
+_SETTING: Final = ("source", ".", "set", "eval", "read", "mapfile", "readarray", "printf")
 _UNSET: Final = "$"
 """The sign for a part of a path that is unknown before the command runs."""
 _VARIABLE: Final = re.compile(r"\$\{([A-Za-z_]\w*|[1-9@*])(:?[-=?+]|)([^}]*)\}")

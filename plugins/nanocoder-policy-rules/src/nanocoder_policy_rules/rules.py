@@ -206,8 +206,7 @@ def rule_of(table: RuleTable) -> Rule:
     if not (table.tool or table.effect or table.risk or table.plugin):
         raise ValueError('a rule needs what it is about: tool, effect, risk or plugin ("*")')
     if table.expires is not None and not isinstance(table.expires, date):
-        problem = f"expected a date such as 2030-12-31, got {table.expires!r}"
-        raise ValueError(f"expires: {problem}")
+        raise ValueError(f"expires: expected a date such as 2030-12-31, got {table.expires!r}")
     tool = table.tool or ANYTHING
     parsed = _parsed(f"{tool}({table.pattern})" if table.pattern else tool, table.verdict)
     return evolve(parsed, table=table, text=table.text)

@@ -230,15 +230,12 @@ def _is_plain_around(command: Command, context: "CallContext") -> bool:
             return False
         if not all(_stays_inside(part, context) for part in _PARTS.split(value.text) if part):
             return False
-    for each in command.redirects:
-        if each.target and not each.is_harmless:
-            path = os.path.join(context.folder, each.target.text)
-            is_overwritten = ">" in each.operator and os.path.lexists(path)
-            if is_overwritten or not each.target.is_literal:
-                return False
-            if not _stays_inside(each.target.text, context):
-                return False
-    return True
+    redirects = (each for each in command.redirects if not each.is_harmless)
+    files = [(each.operator, each.target) for each in redirects if each.target]
+    written = (word.text for operator, word in files if ">" in operator)
+    if any(os.path.lexists(os.path.join(context.folder, path)) for path in written):
+        return False
+    return all(word.is_literal and _stays_inside(word.text, context) for _, word in files)
 
 
 def _entered(command: Command, context: "CallContext") -> "CallContext | None":
