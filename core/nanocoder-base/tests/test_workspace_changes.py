@@ -713,6 +713,27 @@ def size(workspace) -> int:
         return 0 if error.error_class == "too_large" else 1_000_000
 
 
+def test_a_new_name_with_the_backslashes_of_a_path_is_refused(ground):
+    workspace, ws = ground
+    (ws / "src/in").mkdir(parents=True)
+    (ws / "a.ts").write_text("a\n")
+    refused = r"nothing was made: 'src\\in\\new2.ts' has backslashes; use 'src/in/new2.ts'"
+    for change, arguments in (
+        (workspace.write_text, ("src\\in\\new2.ts", "x")),
+        (workspace.move, ("a.ts", "src\\in\\new2.ts")),
+        (workspace.put_link, ("src\\in\\new2.ts", "a.ts")),
+        (workspace.make_dirs, ("src\\in\\new2.ts",)),
+    ):
+        with pytest.raises(WorkspaceError, match=refused) as caught:
+            change(*arguments)
+        assert caught.value.error_class == "invalid_path"
+    assert names(ws) == ["a.ts", "src"]
+    (ws / "src\\old.ts").write_text("x\n")
+    for name in ("src\\old.ts", "a.ts\\b", "other\\new.ts", "\\new.ts"):
+        workspace.write_text(name, "y\n")
+        assert (ws / name).read_text() == "y\n"
+
+
 def test_what_its_owner_made_read_only_stays(ground):
     workspace, ws = ground
     (ws / "ro").write_text("keep\n")

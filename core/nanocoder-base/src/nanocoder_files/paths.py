@@ -11,6 +11,7 @@ import errno
 import os
 import re
 from collections.abc import Sequence
+from itertools import accumulate
 
 from nanocoder_schema import ToolError, is_hidden
 
@@ -82,10 +83,8 @@ def check_path(path: str) -> None:
     """
     if not path:
         raise _invalid("the path is empty; use '.' for the workspace itself")
-    if not path.isascii() or "\0" in path:
-        match = re.search(_REFUSED, path)
-        if match:
-            raise _invalid(f"the path contains U+{ord(match[0]):04X}, which no file name can hold")
+    if (not path.isascii() or "\0" in path) and (match := re.search(_REFUSED, path)):
+        raise _invalid(f"the path contains U+{ord(match[0]):04X}, which no file name can hold")
     # A character takes at most four bytes, so that most paths need not be encoded to be measured.
     if len(path) * 4 > MAX_PATH_BYTES and len(os.fsencode(path)) > MAX_PATH_BYTES:
         raise _invalid(f"the path is longer than {MAX_PATH_BYTES} bytes")
@@ -100,12 +99,8 @@ def tidy_path(path: str) -> str:
 
 def climbs(raw: str) -> bool:
     """Return True if the ".." in *raw* lead above the root, with all links ignored."""
-    depth = 0
-    for part in raw.split("/"):
-        depth += -1 if part == ".." else 1
-        if depth < 0:
-            return True
-    return False
+    steps = (-1 if part == ".." else 1 for part in raw.split("/"))
+    return min(accumulate(steps)) < 0
 
 
 def escape_path(raw: str) -> str:

@@ -11,7 +11,7 @@ from typing import BinaryIO, NamedTuple
 from nanocoder_files.content import MAX_BYTES, digest, read_up_to
 from nanocoder_files.folder import Entry, Folder
 from nanocoder_files.paths import WorkspaceError, escape_path, problem, unescape_path
-from nanocoder_files.private_files import open_private
+from nanocoder_files.private_files import closing_file, open_private
 from nanocoder_files.protected import Protection
 from nanocoder_files.readable import Readable
 from nanocoder_files.root import Root
@@ -113,11 +113,8 @@ class Reading:
         """
         limit = MAX_BYTES if max_bytes is None else max_bytes
         fd, canonical, status = self._open(path)
-        try:
-            with self._root.errors(path):
-                data = read_up_to(fd, status.st_size, limit)
-        finally:
-            os.close(fd)
+        with closing_file(fd), self._root.errors(path):
+            data = read_up_to(fd, status.st_size, limit)
         if data is None:
             raise WorkspaceError(
                 f"'{escape_path(canonical)}' is {status.st_size:,} bytes long; at most {limit:,}"

@@ -141,7 +141,6 @@ class Workspace(Reading, contextlib.AbstractContextManager["Workspace"]):
         """
         raw = self._root.raw(path)
         pieces = [data] if isinstance(data, bytes) else data
-        _refuse_git(raw)
         with self._place(raw, make_folders=True) as place:
             self._refuse_names(place)
             # Read under the lock: no other write of ours comes between this and the renaming.
@@ -255,9 +254,7 @@ class Workspace(Reading, contextlib.AbstractContextManager["Workspace"]):
 
         Raises: not_a_directory, permission_denied, protected_path.
         """
-        raw = self._root.raw(path)
-        _refuse_git(raw)
-        with self._place(raw, make_folders=True, follow=False, inside="/name"):
+        with self._place(self._root.raw(path), make_folders=True, follow=False, inside="/name"):
             pass  # entering has created the directory
 
     def remove_dir(self, path: str) -> None:
@@ -280,6 +277,9 @@ class Workspace(Reading, contextlib.AbstractContextManager["Workspace"]):
         directories created on the way are removed if the change fails.
         """
         folders = NewFolders(self._log_folder) if make_folders else None
+        if make_folders:
+            _refuse_git(raw)
+            self._refuse_backslashes(raw)
         locate = self._root.locate
         with self._lock:
             try:
@@ -297,6 +297,14 @@ class Workspace(Reading, contextlib.AbstractContextManager["Workspace"]):
                     ):
                         os.rmdir(place.name, dir_fd=place.fd)
                 raise
+
+    def _refuse_backslashes(self, raw: str) -> None:
+        """Raise invalid_path for a new name with backslashes that separate it from a directory."""
+        folder = raw.partition("\\")[0]
+        if folder not in {raw, ""} and self.is_dir(folder) and not self._root.mode(raw):
+            intended = escape_path(raw.replace("\\", "/"))
+            message = f"nothing was made: '{escape_path(raw)}' has backslashes; use '{intended}'"
+            raise WorkspaceError(message, error_class="invalid_path")
 
     def _check(self, raw: str, place: Place, old: Old | None) -> None:
         """Refuse a file that changed since its preview, or since this session read it."""
