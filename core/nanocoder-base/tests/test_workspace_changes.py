@@ -93,6 +93,35 @@ def test_the_owner_stays(ground):
     assert (ws / "f").stat().st_uid == 65534
 
 
+@pytest.mark.parametrize(
+    ("mode", "problem"),
+    [
+        (0o666, "belongs to another user, and a new file would be yours"),
+        (0o644, "belongs to another user, who alone may allow others to write it (mode 644)"),
+    ],
+)
+def test_a_root_that_cannot_give_files_away_does_not_take_them(ground, mode, problem):
+    if os.geteuid() != 0:
+        pytest.skip("only root can give files away")
+    _, ws = ground
+    (ws / "f").write_text("keep\n")
+    (ws / "f").chmod(mode)
+    os.chown(ws / "f", 65534, 65534)
+    script = """
+import pathlib, nanocoder_files
+with nanocoder_files.Workspace(pathlib.Path.cwd()) as workspace:
+    try:
+        workspace.write_text("f", "changed")
+    except nanocoder_files.WorkspaceError as error:
+        print(error.error_class, error)
+"""
+    command = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", sys.executable, "-c", script]
+    done = subprocess.run(command, cwd=ws, capture_output=True, text=True, check=False)
+    assert done.stdout.startswith(f"permission_denied nothing was changed: 'f' {problem}"), done
+    assert ((ws / "f").read_text(), (ws / "f").stat().st_uid) == ("keep\n", 65534)
+    assert names(ws) == ["f"]
+
+
 def test_extended_attributes_stay(ground):
     workspace, ws = ground
     (ws / "f").write_text("x")

@@ -156,6 +156,7 @@ class Workspace(Reading, contextlib.AbstractContextManager["Workspace"]):
             note = self._rollback or self._write_note
             with note.file(place) as name, writing.replacing(place, name):
                 writing.write_new(place, name, pieces, old.metadata if old else None, mode)
+                writing.check_writable(place, old, name)
                 # Directly before the renaming, because writing and flushing took time.
                 writing.check_unchanged(place, old)
             # After a change of one part, the unread rest of a file is still unknown.

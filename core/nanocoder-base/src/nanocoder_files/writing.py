@@ -136,20 +136,16 @@ def put(place: Place, state: FileState, data: bytes, temporary: str) -> None:
                 os.symlink(state.target, temporary, dir_fd=place.fd)
         return
     if state.exists:
-        _make_directory(place, state)
+        with contextlib.suppress(FileExistsError):
+            # Private until it has its own mode: no other user may add files before that.
+            os.mkdir(place.name, 0o700, dir_fd=place.fd)
+        with closing_file(os.open(place.name, LISTING, dir_fd=place.fd)) as fd:
+            state.apply(fd)
     elif mode_of.S_ISDIR(place.stat().st_mode):
         os.rmdir(place.name, dir_fd=place.fd)
     else:
         os.unlink(place.name, dir_fd=place.fd)
     flush_names(".", place.fd)
-
-
-def _make_directory(place: Place, state: FileState) -> None:
-    with contextlib.suppress(FileExistsError):
-        # Private until it has its own mode: no other user may add files before that.
-        os.mkdir(place.name, 0o700, dir_fd=place.fd)
-    with closing_file(os.open(place.name, LISTING, dir_fd=place.fd)) as fd:
-        state.apply(fd)
 
 
 @contextlib.contextmanager
@@ -168,27 +164,31 @@ def replacing(place: Place, temporary: str) -> Iterator[None]:
     flush_names(".", place.fd)
 
 
-def check_writable(place: Place, old: Old | None) -> None:
+def check_writable(place: Place, old: Old | None, new: str = "") -> None:
     """Raise WorkspaceError (permission_denied) for a file that may be replaced, but not written.
 
-    A read-only file is refused to root, too; only root can give a new file to another owner.
+    A read-only file is refused to root, too. A file of another user is refused to all but root, and
+    to a root without that capability as soon as its replacement, the file *new*, is not theirs.
     """
     if old is None:
         return
-    user, mode, path = os.geteuid(), mode_of.S_IMODE(old.status.st_mode), escape_path(place.path)
-    is_own = old.status.st_uid == user
+    mode, owner = mode_of.S_IMODE(old.status.st_mode), old.status.st_uid
+    is_own = owner == (user := os.geteuid())
     may_write = os.access(place.name, os.W_OK, dir_fd=place.fd, effective_ids=HAS_EFFECTIVE_IDS)
     if os.fstatvfs(place.fd).f_flag & os.ST_RDONLY:
         problem = "is on a file system that is read-only"
+    elif not (is_own or may_write):
+        problem = (
+            f"belongs to another user, who alone may allow others to write it (mode {mode:03o})"
+        )
     elif not (may_write and mode & (0o200 if is_own else 0o222)):
         problem = f"is read-only (mode {mode:03o}); if the change is meant, use chmod u+w first"
-    elif user and not is_own:
+    elif (user and not is_own) or (new and os.lstat(new, dir_fd=place.fd).st_uid != owner):
         problem = "belongs to another user, and a new file would be yours; a command can write it"
     else:
         return
-    raise WorkspaceError(
-        f"nothing was changed: {path!r} {problem}", error_class="permission_denied"
-    )
+    message = f"nothing was changed: {escape_path(place.path)!r} {problem}"
+    raise WorkspaceError(message, error_class="permission_denied")
 
 
 def check_unchanged(place: Place, old: Old | None) -> None:
