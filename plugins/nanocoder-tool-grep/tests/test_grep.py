@@ -482,6 +482,19 @@ def test_the_dollar_stands_before_the_end_of_a_windows_line(ctx):
     assert places(ctx, "foo\n\nbar", fixed_string=True) == ["f:1", "f:2", "f:3"]
 
 
+@pytest.mark.parametrize("path", [".", "f"])
+def test_a_pattern_that_names_the_return_finds_those_of_windows_lines(ctx, path):
+    make(ctx, {"f": "foo\r\nbar\nx\\r\r\n"})
+    for pattern in (r"\r$", "\r", r"[\r]$", r"\S\r"):
+        assert places(ctx, pattern, path=path) == ["f:1", "f:3"], pattern
+    assert places(ctx, r"o\r", path=path) == places(ctx, "o\r", path=path) == ["f:1"]
+    assert places(ctx, "o\r", path=path, fixed_string=True) == ["f:1"]
+    assert places(ctx, r"o\r\nbar", path=path, multiline=True) == ["f:1", "f:2"]
+    assert places(ctx, r"bar\r?$", path=path) == ["f:2"]
+    assert places(ctx, r"x\\r$", path=path) == ["f:3"], "a backslash and a letter"
+    assert run(ctx, r"foo\r$", path=path).data["lines"][0]["text"] == "foo"
+
+
 @pytest.mark.parametrize(
     ("pattern", "read_as", "found"),
     [

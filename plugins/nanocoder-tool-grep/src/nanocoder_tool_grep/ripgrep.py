@@ -14,7 +14,7 @@ from attrs import define, frozen
 from nanocoder import Cancel, escape_path
 
 from nanocoder_tool_grep.query import COUNTED, Line, Query, Stopped
-from nanocoder_tool_grep.spellings import across_lines
+from nanocoder_tool_grep.spellings import across_lines, names_returns
 
 MAX_STDERR: Final = 4_000
 MAX_BREAKS: Final = 255
@@ -36,7 +36,6 @@ _ALWAYS: Final = (
     "--with-filename",
 )
 _SEARCH: Final = (
-    "--crlf",
     "--engine=auto",
     "--no-context-separator",
     "--max-columns=1",  # the text is read from the file itself
@@ -150,6 +149,8 @@ def _options(query: Query) -> Iterator[str]:
     if query.output == "content":
         # A thread buffers the matches of a file until all of it is searched.
         yield f"--max-count={COUNTED + 1}"
+    if not names_returns(query):
+        yield "--crlf"
     if query.context and query.output == "content":
         yield f"--context={query.context}"
     if query.multiline:

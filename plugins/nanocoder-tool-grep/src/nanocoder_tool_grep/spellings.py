@@ -29,6 +29,12 @@ def breaks_lines(pattern: str, *, fixed: bool) -> bool:
     return not breaks.isdisjoint(_TOKEN.findall(pattern))
 
 
+def names_returns(query: Query) -> bool:
+    r"""Return True if the pattern names "\r", which is then no part of a line end."""
+    is_named = not query.fixed and any(r"\r" in token for token in _TOKEN.findall(query.pattern))
+    return is_named or "\r" in query.pattern
+
+
 def required_letters(query: Query) -> str:
     """Return the longest ASCII text that every match contains, or "" if none is certain."""
     if query.ignore_case:
