@@ -30,6 +30,11 @@ LEFT_OUT = {
     "no such type": {"inputSchema": {"type": "object", "properties": {"a": {"type": "int"}}}},
     "a text": {"inputSchema": "object"},
     "a list": {"inputSchema": []},
+    "a property is a text": {"inputSchema": {"type": "object", "properties": {"a": "string"}}},
+    "a property is null": {"inputSchema": {"type": "object", "properties": {"a": None}}},
+    "a property is a list": {"inputSchema": {"type": "object", "properties": {"a": ["string"]}}},
+    "a draft is a number": {"inputSchema": {"type": "object", "$schema": 7}},
+    "no such support": {"execution": {"taskSupport": "often"}},
 }
 
 

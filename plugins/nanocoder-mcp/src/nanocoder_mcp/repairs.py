@@ -8,6 +8,9 @@ from typing import Any, Final
 
 import mcp_types
 from mcp.shared.message import SessionMessage
+from mcp_types.methods import validate_server_result
+from mcp_types.version import LATEST_HANDSHAKE_VERSION
+from pydantic import ValidationError
 
 from nanocoder_mcp.definitions import PROBLEM
 
@@ -45,7 +48,20 @@ def sound_tool(raw: Any) -> dict[str, Any]:
     if isinstance(hints, Mapping):
         booleans = {key: hints[key] for key in HINTS if isinstance(hints.get(key), bool)}
         tables["annotations"] = booleans
-    return {"name": name, **texts, "inputSchema": schema, **tables}
+    tool = {"name": name, **texts, "inputSchema": schema, **tables}
+    problem = _problem_of(tool)
+    return _unusable(name, problem) if problem else tool
+
+
+def _problem_of(tool: dict[str, Any]) -> str:
+    """Return the reason for which the SDK would refuse a list with *tool*, or ""."""
+    try:
+        validate_server_result("tools/list", LATEST_HANDSHAKE_VERSION, {"tools": [tool]})
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"][2:]))  # behind the list, and the index in it
+        return f"its definition breaks the protocol: {field}: {first['msg']}"
+    return ""
 
 
 def _unusable(name: str, why: str) -> dict[str, Any]:
