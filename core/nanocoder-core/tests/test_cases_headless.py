@@ -81,6 +81,67 @@ def test_conc_018_what_a_sub_agent_says_is_no_consent(nanocoder, mark):
     assert not mark.exists()
 
 
+def write(path):
+    return call("write_file", path=path, content="text\n")
+
+
+def batched(*calls):
+    steps = [{"tool": each["name"], "parameters": each["arguments"]} for each in calls]
+    return call("batch", tool_calls=steps)
+
+
+@pytest.fixture
+def nested(nanocoder):
+    """Return what runs turns under a rule that denies `a`: the exit code, reason and denials.
+
+    A sub-agent plays *inner*.
+    """
+    config = nanocoder.home / ".config/nanocoder/config.toml"
+    config.parent.mkdir(parents=True, exist_ok=True)
+
+    def run(*turns, mode="edits", inner=(DONE,)):
+        (nanocoder.cwd / "inner.json").write_text(json.dumps({"turns": inner}))
+        config.write_text(
+            '[plugins.policy-rules]\ndeny = ["write_file(a)"]\n'
+            f'[plugins.tool-task]\nmodel = "scripted/{nanocoder.cwd}/inner.json"\n'
+        )
+        script = nanocoder.script(*({"calls": calls} for calls in turns), DONE)
+        options = ("--model", script, "--mode", mode, "--output", "json")
+        done = nanocoder("run", *options, "go")
+        report = json.loads(done.stdout)
+        rows = [(row["tool"], row["status"]) for row in report["denials"]]
+        return done.returncode, report["stop_reason"], rows
+
+    return run
+
+
+TASK = call("task", description="write", prompt="Write it.")
+DENIED = 6, "denied", [("write_file", "denied")]
+
+
+def test_a_denial_inside_another_call_blocks_a_run_as_one_outside_does(nested):
+    assert nested([write("a")]) == DENIED
+    assert nested([batched(write("a"), write("b"))]) == DENIED
+    assert nested([write("b"), batched(write("a"))]) == DENIED
+    assert nested([TASK], inner=[{"calls": [write("a")]}, DONE]) == DENIED
+    assert nested([TASK], inner=[{"calls": [batched(write("a"))]}, DONE]) == DENIED
+
+
+def test_an_approval_missing_inside_another_call_blocks_a_run(nested):
+    missing = 3, "approval_needed", [("write_file", "approval_needed")]
+    assert nested([batched(write("b"))], mode="ask") == missing
+
+
+def test_a_later_success_inside_another_call_makes_up_for_a_denial(nested):
+    went_on = 0, "done", [("write_file", "denied")]
+    assert nested([write("a")], [batched(write("b"))]) == went_on
+    assert nested([batched(write("a"))], [write("b")]) == went_on
+    inner = [{"calls": [write("b")]}, DONE]
+    assert nested([write("a")], [TASK], inner=inner) == went_on
+    inner = [{"calls": [write("a")]}, *inner]
+    assert nested([TASK], inner=inner) == went_on
+
+
 def test_proc_025_the_limit_of_a_command_knows_nothing_of_the_clock_on_the_wall(
     nanocoder, tmp_path
 ):

@@ -480,6 +480,22 @@ def test_a_rule_denies_in_a_batch_what_it_denies_elsewhere(fleet):
     assert "the rule 'write_file' forbids it" in refused["reason"]
 
 
+def test_a_task_with_a_denial_inside_another_call_is_not_solved(fleet):
+    config = fleet.nanocoder.home / ".config" / "nanocoder"
+    config.mkdir(parents=True)
+    (config / "config.toml").write_text('[plugins.policy-rules]\ndeny = ["write_file"]\n')
+    step = {"tool": "write_file", "parameters": {"path": "out.txt", "content": "hi\n"}}
+    nested = {"name": "batch", "arguments": {"tool_calls": [step]}}
+    fleet.scripts({"writes": {"turns": [{"calls": [nested]}, {"text": "done"}]}})
+    fleet.tasks({"id": "a"})
+    assert fleet.run().returncode == 1
+    result = fleet.results[0]
+    assert (result["stop_reason"], [row["tool"] for row in result["denied"]]) == (
+        "denied",
+        ["write_file"],
+    )
+
+
 def test_a_task_has_its_functions_and_no_tool_and_its_check_reads_the_calls(fleet):
     schema = {"type": "object", "properties": {"city": {"type": "string"}}}
     function = {"name": "weather", "description": "Tell the weather.", "parameters": schema}

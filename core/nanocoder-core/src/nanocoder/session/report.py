@@ -1,6 +1,6 @@
 """The outcome of a run: the object that `run --output json` prints."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from attrs import Factory
@@ -51,7 +51,7 @@ class Report:
     error: dict[str, str] | None = None
     signal: int = 0
     dry_run: list[dict[str, str]] | None = None
-    _blocked: dict[str, StopReason] = Factory(dict)
+    _outcomes: dict[tuple[str, StopReason], int] = Factory(dict)
 
     @property
     def exit_code(self) -> int:
@@ -63,23 +63,41 @@ class Report:
         return EXIT_CODES.get(self.stop_reason, 1)
 
     def note(self, calls: Sequence[ToolCall], results: Sequence[ToolResult], tools: Tools) -> None:
-        """Record a turn's calls, its refusals and the changed files."""
+        """Record a turn's calls and the changed files."""
         for call, result in zip(calls, results, strict=True):
-            status = status_of(result)
-            row = {"tool": call.name, "status": status, "error_class": result.error_class}
-            self.tool_calls.append({"id": call.id, **row})
-            if status == "ok":  # the model succeeded after an earlier refusal
-                self._blocked.pop(call.name, None)
-            if status in {"denied", "approval_needed"}:
-                self.denials.append({**row, "reason": result.output})
-                # A mode and a person deny, too; only a rule's denial blocks a script.
-                if status == "approval_needed" or (result.data or {}).get("rule"):
-                    self._blocked[call.name] = StopReason(status)
+            row = {"tool": call.name, "status": status_of(result)}
+            self.tool_calls.append({"id": call.id, **row, "error_class": result.error_class})
             if tool := tools.get(call.name):
                 self.untracked |= not (tool.is_read_only or Effect.REVERSIBLE in tool.effects)
                 if Effect.WRITE in tool.effects and not result.is_error:
                     metadata = result.metadata
                     self.note_files([metadata.get("path"), *metadata.get("files_changed", ())])
+
+    def note_outcome(self, returned: Mapping[str, Any]) -> None:
+        """Record the outcome of a call, also inside another: the data of its `call.returned`."""
+        row = {name: returned[name] for name in ("tool", "status", "error_class")}
+        tool, status = row["tool"], row["status"]
+        if status == "ok":
+            self._outcomes[tool, StopReason.DONE] = self.turns
+        if status in {"denied", "approval_needed"}:
+            self.denials.append({**row, "reason": returned["output"]})
+            # A mode and a person deny, too; only a rule's denial blocks a script.
+            if status == "approval_needed" or (returned["data"] or {}).get("rule"):
+                self._outcomes[tool, StopReason(status)] = self.turns
+
+    def include(self, child: "Report", *, in_place: bool) -> None:
+        """Add a child session's outcomes to this turn; its files if it ran *in_place*."""
+        self.note_files(child.files_changed if in_place else ())
+        self.denials += child.denials
+        self._outcomes.update(dict.fromkeys(child.valid_outcomes(), self.turns))
+
+    def valid_outcomes(self) -> set[tuple[str, StopReason]]:
+        """Return pairs of a tool and an outcome: DONE, or a refusal.
+
+        Only a later turn makes up for a refusal: calls of one turn may run in parallel.
+        """
+        turns = self._outcomes.copy()
+        return {pair for pair in turns if turns[pair] >= turns.get((pair[0], StopReason.DONE), 0)}
 
     def note_files(self, paths: Iterable[object]) -> None:
         """Record changed files, each once; other values are ignored."""
@@ -89,7 +107,7 @@ class Report:
 
     def end(self, reason: StopReason) -> None:
         """Set the reason of the end; a refusal that blocked the run to the end takes precedence."""
-        reasons = self._blocked.values() if reason is StopReason.DONE else ()
+        reasons = {it for _, it in self.valid_outcomes() if it is not reason is StopReason.DONE}
         # A missing approval comes first, because it can be given later.
         self.stop_reason = min(reasons, default=reason, key=EXIT_CODES.__getitem__)
 

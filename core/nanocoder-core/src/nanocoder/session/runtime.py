@@ -49,7 +49,7 @@ class _Working:
         self._sandbox: OpenSandbox | None = None
         self._in_use: sandboxes.Chosen | None = None
         self._resources_lock, self._workspace_lock = threading.Lock(), threading.Lock()
-        self._inner_usage, self._inner_files = Usage(), list[str]()
+        self._inner_usage = Usage()
         self._inner_lock = threading.Lock()
 
 
@@ -244,24 +244,16 @@ class Runtime(_Working):
         if self.parent is not None:
             self.parent.add_inner(usage)
 
-    def add_inner(self, usage: Usage, files: Iterable[str] = ()) -> None:
-        """Add a child session's usage and changed files; called on any thread."""
+    def add_inner(self, usage: Usage) -> None:
+        """Add a child session's usage; called on any thread."""
         with self._inner_lock:
             self._inner_usage += usage
-            self._inner_files += files
 
     def settle(self) -> None:
-        """Add child sessions' usage and changed files since the last time to the report.
-
-        The changed files are passed to the parent session at once.
-        """
+        """Add child sessions' usage since the last time to the report."""
         with self._inner_lock:
             usage, self._inner_usage = self._inner_usage, Usage()
-            files, self._inner_files = self._inner_files, []
         self.report.usage += usage
-        self.report.note_files(files)
-        if self.parent is not None and self.parent.info.cwd == self.info.cwd:
-            self.parent.add_inner(Usage(), self.report.files_changed)
 
     def spent_limit(self) -> str:
         """Return a message that names the limit that the latest run has reached, or ""."""

@@ -217,6 +217,8 @@ class Session(Runtime, AbstractContextManager["Session"]):
         """
         # Before the listeners: if one kills the program, the event is recorded.
         self._record(event)
+        if event.kind == "call.returned":
+            self.report.note_outcome(event.data)
         errors: list[PluginError] = []
         with self.event_lock:
             listeners = self.plugins.implementations("nanocoder_event")

@@ -95,10 +95,11 @@ class SubSessions:
         self._runtime.settle()
 
     def _release(self, child_id: str) -> None:
-        """Remove a closed child."""
+        """Remove a closed child, and add what it did to the parent's report."""
         self._stop_listening.pop(child_id, lambda: None)()
         with self._changed:
-            self._open.pop(child_id, None)
+            child, report = self._open.pop(child_id), self._runtime.report
+            report.include(child.report, in_place=child.info.cwd == self._runtime.info.cwd)
             self._changed.notify_all()
 
     def children(self) -> list[Any]:
