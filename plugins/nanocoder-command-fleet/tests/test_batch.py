@@ -620,8 +620,8 @@ def test_a_rule_for_the_source_holds_in_the_worktree_of_a_sub_agent_of_a_task(fl
     call = {"name": "task", "arguments": arguments}
     fleet.scripts({"outer": {"turns": [{"calls": [call]}, {"text": "done"}]}})
     fleet.tasks({"id": "a", "model": fleet.model("outer")})
-    done = fleet.run()
-    assert done.returncode == 0, done.stderr
+    assert fleet.run().returncode == 1
+    assert fleet.results[0]["stop_reason"] == "denied"
     journals = (fleet.nanocoder.home / ".local/state/nanocoder").rglob("*.jsonl")
     texts = "".join(journal.read_text() for journal in journals)
     assert f"the rule '{rule}' forbids it" in texts
