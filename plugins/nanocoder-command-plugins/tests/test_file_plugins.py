@@ -31,6 +31,17 @@ def test_a_file_is_shown_and_copied_once_a_person_agrees(nanocoder, file):
     assert installed(nanocoder).read_text() == file.read_text()
 
 
+def test_a_file_that_cannot_be_imported_leaves_what_was_there(nanocoder, file):
+    nanocoder("plugins", "install", "--yes", "word_count.py")
+    header = '# /// script\n# dependencies = [\n#   "acme>2",\n# ]\n# ///\n'
+    file.write_text(f"{header}import acme\n{FILE}")
+    done = nanocoder("plugins", "install", "--yes", "word_count.py")
+    assert done.returncode == 2
+    assert "word-count cannot be imported: ModuleNotFoundError: No module named" in done.stderr
+    assert "its header names acme>2: install these first" in done.stderr
+    assert installed(nanocoder).read_text() == FILE
+
+
 def test_a_removed_file_is_gone_and_not_missed(nanocoder, file):
     nanocoder("plugins", "install", "--yes", "word_count.py")
     nanocoder("tools")

@@ -1,9 +1,12 @@
 """Installing and removing plugins of one file, in the folder `plugins` of the configuration."""
 
+import re
+import tomllib
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 from nanocoder import Host, UsageError, user_config_dir
 from nanocoder_discovery import Installed, file_plugins
@@ -12,7 +15,10 @@ from nanocoder_kit_process.capabilities import Package
 from nanocoder_kit_process.temporary import TemporaryFolder
 
 from nanocoder_command_setup.consent import Proposal, is_agreed
+from nanocoder_command_setup.importing import NOT_INSTALLED, broken_ones
 from nanocoder_command_setup.sources import refuse_name, refuse_path
+
+HEADER: Final = re.compile(r"^# /// script((?:\n#.*)*)\n# ///$", re.MULTILINE)
 
 
 def folder() -> Path:
@@ -41,9 +47,34 @@ def install_file(file: Path, arguments: Namespace, host: Host) -> str:
         now = _package(plugin.name, target) if target.exists() else None
         if is_agreed([Proposal(_package(plugin.name, copy), now, is_named=True)], arguments, host):
             return ""
+        _refuse_broken(plugin, copy)
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         replace_file(target, copy.read_bytes())
     return plugin.name
+
+
+def _refuse_broken(plugin: Installed, copy: Path) -> None:
+    """Raise UsageError if *copy* cannot be imported, with the dependencies that its header names.
+
+    The header is that of a script (https://peps.python.org/pep-0723/).
+    """
+    information = copy.with_suffix(".dist-info")
+    information.mkdir()
+    (information / "METADATA").write_text(f"Name: {copy.stem}\nVersion: 0\n")
+    (information / "entry_points.txt").write_text(f"[nanocoder]\n{plugin.name} = {copy.stem}\n")
+    for name, problem in broken_ones([plugin.name], copy.parent):
+        needed = _needed(copy.read_text("utf-8", "replace"))
+        hint = f"; its header names {', '.join(needed)}: install these first" if needed else ""
+        raise UsageError(NOT_INSTALLED.format(name=name, problem=problem) + hint)
+
+
+def _needed(text: str) -> list[str]:
+    """Return the dependencies in the header of a script, none if it has no valid one."""
+    header = "".join(HEADER.findall(text)[:1])
+    try:
+        return [*map(str, tomllib.loads(header.replace("\n#", "\n"))["dependencies"])]
+    except (TypeError, KeyError, tomllib.TOMLDecodeError):
+        return []
 
 
 @contextmanager

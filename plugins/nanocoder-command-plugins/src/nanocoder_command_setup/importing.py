@@ -12,6 +12,9 @@ from nanocoder import one_line
 
 DEADLINE_S: Final = 30.0
 MAX_CHARS: Final = 300
+NOT_INSTALLED: Final = (
+    "{name} cannot be imported: {problem}. It was not installed, and what was there before stays"
+)
 TRIES: Final = """\
 import os, sys, traceback
 from importlib.metadata import entry_points

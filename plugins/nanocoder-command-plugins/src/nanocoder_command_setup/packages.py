@@ -23,7 +23,7 @@ from nanocoder_kit_process.temporary import TemporaryFolder
 
 from nanocoder_command_setup.consent import NEEDS_PERSON, is_agreed, normal
 from nanocoder_command_setup.file_plugins import install_file, installed_files, remove_files
-from nanocoder_command_setup.importing import broken_ones
+from nanocoder_command_setup.importing import NOT_INSTALLED, broken_ones
 from nanocoder_command_setup.installer import Ended, find_installer, is_path, run_installer
 from nanocoder_command_setup.publisher import lines_about
 from nanocoder_command_setup.sources import refuse_name, refuse_packages, refuse_path, settings_of
@@ -37,9 +37,6 @@ PREFIX: Final = "nanocoder-"
 KINDS: Final = ("tool-", "policy-", "provider-", "ui-")
 SET: Final = "set-"
 FIRST_USE: Final = "installed; the next command reads {} for the first time, and names {} as new"
-NOT_INSTALLED: Final = (
-    "{name} cannot be imported: {problem}. It was not installed, and what was there before stays"
-)
 BROKEN: Final = (
     "{name} is installed but cannot be imported, so nothing of it works: {problem}."
     " Remove it: nanocoder plugins remove {name}, or install a version that works, and what it"
