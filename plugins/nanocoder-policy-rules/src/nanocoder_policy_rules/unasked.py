@@ -232,8 +232,8 @@ def _is_plain_around(command: Command, context: "CallContext") -> bool:
             return False
     redirects = (each for each in command.redirects if not each.is_harmless)
     files = [(each.operator, each.target) for each in redirects if each.target]
-    written = (word.text for operator, word in files if ">" in operator)
-    if any(os.path.lexists(os.path.join(context.folder, path)) for path in written):
+    targets = (word.text for operator, word in files if ">" in operator)
+    if any(os.path.lexists(os.path.join(context.folder, path)) for path in targets):
         return False
     return all(word.is_literal and _stays_inside(word.text, context) for _, word in files)
 
