@@ -8,8 +8,14 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
-MOVES: Final = re.compile(r"\r(?!\n)|\x08|\x1b\[[0-9;]*[A-HJKf]")
-PIECES: Final = r"\r?\n|\r|\x08|\x1b\[([0-9;?]*)([@-~])|[^\r\n\x08\x1b]+|\x1b"
+MOVES: Final = re.compile(r"\r(?!\n)|\x08|\x1b\[[0-9;]*[A-HJKfu]|\x1b[8M]")
+PIECES: Final = (
+    r"\r?\n|\r|\x08|\x1b\[([0-?]*[ -/]*)([@-~])"
+    r"|\x1b[\]PX^_][^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)|\x1b[ -/]*[0-~]"  # titles, charsets
+    r"|[^\r\n\x08\x1b]+|\x1b"
+)
+_SAVING: Final = frozenset({"\x1b7", "\x1b8", "\x1b[s", "\x1b[u"})
+_DIGITS: Final = frozenset("0123456789;")
 MOST_ROWS: Final = 500
 """No screen is higher; a cursor that is sent further stays there."""
 MOST_COLUMNS: Final = 2_000
@@ -26,13 +32,21 @@ def last_states(text: str) -> str:
 
 
 class _Screen:
-    """An unlimited screen; the first jump to the top starts a frame below the earlier text."""
+    """An unlimited screen; the first jump to the top starts a frame below the earlier text.
+
+    A jump after the cursor was saved leads to a screen of its own, such as a status line, until the
+    cursor is restored: it covers no text, and is shown below it.
+    """
 
     def __init__(self) -> None:
         self.rows = [""]
         self._row = self._column = 0
         self._top = -1
         self._is_fresh = True
+        self._saved: tuple[int, int] | None = None
+        self._is_saved = False  # and not restored since
+        self._status: _Screen | None = None
+        self._is_in_status = False
         self._actions: Mapping[str, Callable[[int, int], None]] = {
             "A": lambda n, _: self._go(self._row - (n or 1)),
             "B": lambda n, _: self._go(self._row + (n or 1)),
@@ -45,29 +59,38 @@ class _Screen:
             "f": self._jump,
             "J": self._erase_below,
             "K": self._erase_line,
+            "s": self._save,
+            "u": self._restore,
+            "\x1b7": self._save,
+            "\x1b8": self._restore,
+            "\x1bM": lambda *_: self._go(self._row - 1),
         }
 
     @property
     def text(self) -> str:
         """The rows in the end; empty space on a full screen is one row each."""
         text = "\n".join(self.rows)
-        return text if self._top < 0 else re.sub(r"\n\s*\n", "\n\n", text).lstrip("\n")
+        text = text if self._top < 0 else re.sub(r"\n\s*\n", "\n\n", text).lstrip("\n")
+        return f"{text}\n{self._status.text}" if self._status else text
 
     def write(self, piece: str, numbers: str, letter: str) -> None:
         """Print text, or execute a known control sequence; ignore others."""
-        if piece in {"\n", "\r\n"}:
+        is_jump = letter in {"H", "f"} and self._is_saved
+        if (self._is_in_status or is_jump) and piece not in _SAVING:
+            self._status, self._is_in_status = self._status or _Screen(), True
+            self._status.write(piece, numbers, letter)
+        elif piece in {"\n", "\r\n"}:
             self._row, self._column, self._is_fresh = self._row + 1, 0, True
             self.rows.extend([""] * (self._row + 1 - len(self.rows)))
         elif piece == "\r":
             self._column, self._is_fresh = 0, True
         elif piece == "\x08":
             self._move(self._column - 1)
-        elif letter:
-            if letter in self._actions and "?" not in numbers:
-                first, _, second = numbers.partition(";")
-                self._actions[letter](_number(first), _number(second))
-        elif piece != "\x1b":
+        elif piece[0] != "\x1b":
             self._print(piece)
+        elif set(numbers) <= _DIGITS and (action := self._actions.get(letter or piece)):
+            first, _, second = numbers.partition(";")
+            action(_number(first), _number(second))
 
     def _print(self, text: str) -> None:
         line = self.rows[self._row]
@@ -92,6 +115,15 @@ class _Screen:
         self.rows.extend([""] * (self._row + 1 - len(self.rows)))
         self._column = min(max(column, 1), MOST_COLUMNS) - 1
         self._is_fresh = True
+
+    def _save(self, *_: int) -> None:
+        self._saved, self._is_saved = (self._row, self._column), True
+
+    def _restore(self, *_: int) -> None:
+        if self._saved is not None and not self._is_in_status:
+            self._go(*self._saved)
+            self._is_fresh = False
+        self._is_saved = self._is_in_status = False
 
     def _make_frame(self) -> None:
         if self._top < 0:
