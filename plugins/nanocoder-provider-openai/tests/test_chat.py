@@ -676,6 +676,20 @@ def test_options_change_what_is_sent(play):
     assert provider.profile == "small"
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"error": {"message": "Unrecognized request argument supplied: stream_options"}},
+        {"detail": [{"type": "extra_forbidden", "loc": ["body", "stream_options"], "msg": "No"}]},
+    ],
+)
+def test_a_refusal_of_token_counts_names_the_setting(play, body):
+    provider, _ = play(refusal(422, body))
+    error = str(failure(provider))
+    assert "stream_options" in error
+    assert "set stream_usage = false" in error
+
+
 def test_the_beginning_of_the_request_stays_the_same_bytes(play):
     provider, server = play(events(chunk("stop", content="x"), DONE))
     messages, tools = [Message("user", "one")], [READ]
@@ -797,6 +811,25 @@ def test_an_error_that_says_nothing_of_passing_is_not_asked_for_again(play):
     provider, server = play(refusal(200, {"detail": "No such route"}), max_retries=2)
     failure(provider)
     assert len(server.seen) == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"base_resp": {"status_code": 1004, "status_msg": "login fail"}},
+        {"Error": {"Message": "it broke"}},
+        {"status": "error", "reason": "it broke"},
+        {"success": True, "result": None, "messages": ["it broke"]},
+        {"choices": [], "words": "x" * 300},
+        {},
+        [],
+    ],
+)
+def test_a_whole_body_that_is_no_reply_is_shown_and_not_asked_for_again(play, body):
+    provider, server = play(Answer([json.dumps(body).encode()], headers={}), max_retries=2)
+    error = failure(provider)
+    assert f"answered 200: JSON that is no reply: {json.dumps(body)[:300]}" in str(error)
+    assert (error.kind, len(server.seen)) == ("protocol", 1)
 
 
 def test_a_reply_that_ends_inside_its_first_event_is_asked_for_again(play):

@@ -1,5 +1,4 @@
 from nanocoder_kit_llm.http.addresses import with_path as with_path
-from nanocoder_kit_llm.http.client import WHOLE_REPLY as WHOLE_REPLY
 from nanocoder_kit_llm.http.client import Client as Client
 from nanocoder_kit_llm.http.failures import FinalError as FinalError
 from nanocoder_kit_llm.http.failures import failure_in_stream as failure_in_stream
@@ -35,6 +34,7 @@ from nanocoder_kit_llm.http.replies import read_reply as read_reply
 from nanocoder_kit_llm.http.retry import Retry as Retry
 from nanocoder_kit_llm.http.settings import HttpSettings as HttpSettings
 from nanocoder_kit_llm.http.sizes import is_small as is_small
+from nanocoder_kit_llm.http.sse import WHOLE_REPLY as WHOLE_REPLY
 from nanocoder_kit_llm.http.sse import SseEvent as SseEvent
 from nanocoder_kit_llm.http.sse import SseParser as SseParser
 from nanocoder_kit_llm.http.timers import Timeouts as Timeouts

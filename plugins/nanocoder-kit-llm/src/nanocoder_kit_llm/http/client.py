@@ -28,16 +28,19 @@ from nanocoder_kit_llm.http.failures import (
 )
 from nanocoder_kit_llm.http.json_text import decode_json
 from nanocoder_kit_llm.http.keys import Key, own_headers
-from nanocoder_kit_llm.http.sse import EVENT_LIMIT_BYTES, LineParser, SseEvent, SseParser
+from nanocoder_kit_llm.http.sse import (
+    EVENT_LIMIT_BYTES,
+    WHOLE_REPLY,
+    LineParser,
+    SseEvent,
+    SseParser,
+)
 from nanocoder_kit_llm.http.timers import RequestTimers, Timeouts
 
 if TYPE_CHECKING:
     import httpx
 
     from nanocoder_kit_llm.http.transport import Bounds
-
-WHOLE_REPLY: Final = "whole-reply"
-"""Event type of a reply that is one JSON body although a stream was requested."""
 
 HEADER_S: Final = 60.0
 LOCAL_HEADER_S: Final = 600.0  # a local server first loads its model and reads the prompt
@@ -227,9 +230,8 @@ class Client:
         from nanocoder_kit_llm.http import transport  # httpx takes 30 ms; only a request needs it
 
         bounds = transport.Bounds()
-        is_from_environment = self._proxy == "environment"
         proxy, variable = self._proxy, ""
-        if is_from_environment:
+        if proxy == "environment":
             proxy, variable = environment_proxy(self._base_url)
         source = f" ({variable})" if variable else ""
         self._way = f"the proxy {without_password(one_line(proxy))}{source}" if proxy else ""
@@ -280,9 +282,8 @@ class Client:
         # A read may end inside the first field's name.
         if begins[:5] == b"data:" or re.match(rb"(?:data|event|id|retry)? ?:|[a-z]{0,5}\Z", begins):
             return
-        words = failure_in_body(_read_up_to(first, chunks, ERROR_BYTES), host=self.host)
-        if words is not None:
-            raise words
+        if error := failure_in_body(_read_up_to(first, chunks, ERROR_BYTES), host=self.host):
+            raise error
 
     def _network_failure(self, error: Exception, timers: RequestTimers) -> ProviderError:
         import httpx  # as above

@@ -12,6 +12,8 @@ from nanocoder import ProviderError, ToolCall, without_password
 from nanocoder_kit_files.redact import Redactor
 
 MESSAGE_CHARS: Final = 500
+SHOWN_CHARS: Final = 300
+"""Limit of the part of a body that an error quotes."""
 RETRIED_KINDS: Final = frozenset({"network", "overloaded", "rate_limit", "unavailable"})
 """Kinds of errors that a retry may avoid."""
 _KINDS_BY_STATUS: Final = {
@@ -180,17 +182,20 @@ def failure_in_stream(error: Any, *, host: str) -> ProviderError:
     return ProviderError(text, kind=kind, status=status)
 
 
-def failure_in_body(body: bytes, *, host: str) -> ProviderError | None:
+def failure_in_body(body: bytes, *, host: str, is_whole: bool = False) -> ProviderError | None:
     """Return the error in a body of status 200 that is no reply, or None if it names none.
 
-    Only a failure that is known to be temporary is retried.
+    A body that *is_whole* is an answer, in whatever form. Only a failure that is known to be
+    temporary is retried.
     """
     value = _json(body)
     text = body.decode("utf-8", "replace").strip()
     is_cut = text.startswith(("{", "["))
     error = _error_of(value) if isinstance(value, Mapping | list) else "" if is_cut else text
     if not error or (isinstance(value, Mapping) and not value.keys() & {*_WORDS, "errors"}):
-        return None
+        if not is_whole or value is None:
+            return None
+        error = f"JSON that is no reply: {text[:SHOWN_CHARS]}"
     message, code = _message_and_code(error)
     status = _status_of(error)
     if refused := _refused_call(error, status):
@@ -319,11 +324,18 @@ def _message_and_code(error: Any) -> tuple[str, str]:
         return str(error), ""
     message = next((error[name] for name in _WORDS if error.get(name)), "")
     if isinstance(message, list) and message:  # one entry for each field that is wrong
-        message = "; ".join(_message_and_code(entry)[0] for entry in message)
+        message = "; ".join(map(_named_fault, message))
     codes = [error.get(name) for name in ("code", "type", "status")]
     texts = [code for code in codes if isinstance(code, str)]
     code = next((text for text in texts if text in _KINDS_BY_CODE), texts[0] if texts else "")
     return str(message or code or dict(error)), code
+
+
+def _named_fault(entry: Any) -> str:
+    """Return the message of one fault of a request, behind the field that it names."""
+    message = _message_and_code(entry)[0]
+    path = entry.get("loc") if isinstance(entry, Mapping) else None
+    return f"{'.'.join(map(str, path))}: {message}" if isinstance(path, list) else message
 
 
 def _kind(status: int, code: str, message: str) -> str:

@@ -35,7 +35,7 @@ from nanocoder_kit_llm.http.json_text import (
     parse_arguments,
     replace_surrogates,
 )
-from nanocoder_kit_llm.http.sse import SseEvent
+from nanocoder_kit_llm.http.sse import WHOLE_REPLY, SseEvent
 from nanocoder_kit_llm.http.thinking_tags import ThinkingTags, without_thinking
 from nanocoder_kit_llm.http.written_calls import WrittenCalls
 
@@ -145,7 +145,7 @@ def _decode(
 
     If no part of an answer arrived, the error quotes what the server sent instead.
     """
-    size, latest_data = 0, b""
+    size, latest = 0, SseEvent("", b"")
     with closing(batches):
         for events in batches:
             size += sum(len(event.data) for event in events)
@@ -160,16 +160,16 @@ def _decode(
                 raise _failure_in_body(error, events, reply, host) from error
             yield tags.feed(deltas)
             if not reply.begun:
-                latest_data = next(
-                    (item.data for item in events if not is_end_mark(item.data)), latest_data
-                )
+                latest = next((item for item in events if not is_end_mark(item.data)), latest)
             if reply.is_complete:
                 break
     try:
         finished = reply.finished()
     except ProviderError as error:
-        failure = None if reply.begun else failure_in_body(latest_data, host=host)
-        raise failure or error from error
+        if reply.begun:
+            raise
+        is_whole = latest.event == WHOLE_REPLY
+        raise failure_in_body(latest.data, host=host, is_whole=is_whole) or error from error
     yield tags.finish()
     return finished
 

@@ -5,6 +5,8 @@ from typing import Final, NamedTuple
 from nanocoder import ProviderError
 
 EVENT_LIMIT_BYTES: Final = 16 * 1024 * 1024
+WHOLE_REPLY: Final = "whole-reply"
+"""Event type of a reply that is one JSON body although a stream was requested."""
 _BOM: Final = b"\xef\xbb\xbf"
 
 
