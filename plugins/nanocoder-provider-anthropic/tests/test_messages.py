@@ -573,12 +573,12 @@ def test_a_schema_that_the_api_takes_is_sent_beside_tools(play, schema, options,
 
 def test_the_address_comes_from_the_environment_with_or_without_its_version(play, monkeypatch):
     _, server = play(OK)
-    for suffix in ("", "/v1/"):
+    for suffix in ("", "/v1/", "/v1/messages"):
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url + suffix)
         provider = open_provider("m", None)
         reply(provider)
         provider.close()
-    assert [request.path for request in server.seen] == ["/v1/messages"] * 2
+    assert [request.path for request in server.seen] == ["/v1/messages"] * 3
 
 
 def test_anthropic_itself_needs_a_key(monkeypatch):

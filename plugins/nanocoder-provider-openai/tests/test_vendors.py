@@ -43,6 +43,20 @@ def test_each_vendor_is_asked_at_its_address_with_its_key(row, monkeypatch):
     assert ("stream_options" in seen.json) is not row.counts_unasked
 
 
+@pytest.mark.parametrize(
+    "copied", ["/chat/completions", "/responses/", "/chat/completions?team=blue"]
+)
+@pytest.mark.parametrize("name", ["openai", "azure"])
+def test_an_address_that_ends_as_that_of_a_request_is_completed_once(monkeypatch, name, copied):
+    row = ROWS[name]
+    monkeypatch.setenv(row.key_variable, "sk-1")
+    with ScriptedServer(events(END, b"[DONE]")) as server:
+        monkeypatch.setenv(row.address_variable, f"{server.url}{row.suffix}{copied}")
+        ask(open_provider("m", None, vendor=row))
+        (seen,) = server.seen
+    assert seen.path.partition("?")[0] == f"{row.suffix}/chat/completions"
+
+
 @pytest.mark.contract("F1")
 def test_a_new_vendor_is_one_row(monkeypatch):
     row = Vendor(

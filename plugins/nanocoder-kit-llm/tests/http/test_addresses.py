@@ -22,8 +22,10 @@ def test_the_query_of_a_base_url_stands_behind_the_path(base, path, url):
 
 
 def test_an_end_of_the_path_is_found_before_a_query():
-    assert with_path("http://h/v1/?a=1", "", without="/v1") == "http://h?a=1"
-    assert with_path("http://h?a=1", "/openai/v1", without="/openai/v1") == "http://h/openai/v1?a=1"
+    assert with_path("http://h/v1/?a=1", "", without=["/v1"]) == "http://h?a=1"
+    ends = ["/chat", "/openai/v1"]
+    for base in ("http://h", "http://h/openai/v1", "http://h/openai/v1/chat/"):
+        assert with_path(f"{base}?a=1", "/openai/v1", without=ends) == "http://h/openai/v1?a=1"
 
 
 @pytest.mark.parametrize(

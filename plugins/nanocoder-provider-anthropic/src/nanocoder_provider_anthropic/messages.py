@@ -43,7 +43,7 @@ class AnthropicProvider(HttpProvider):
 
     def __init__(self, model: str, settings: Settings, base_url: str) -> None:
         self._settings = settings
-        base_url = with_path(base_url or VENDOR_URL, "", without="/v1")
+        base_url = with_path(base_url or VENDOR_URL, "", without=("/messages", "/v1"))
         key = Key(settings.api_key_env, "x-api-key", settings.key_command)
         if base_url == VENDOR_URL and not key.read():
             raise ProviderError(f"no key for Anthropic: set {settings.api_key_env}", kind="auth")

@@ -35,7 +35,7 @@ class GoogleProvider(HttpProvider):
 
     def __init__(self, model: str, settings: Settings, base_url: str) -> None:
         self._settings = settings
-        base_url = with_path(base_url or VENDOR_URL, "", without=VERSION)
+        base_url = with_path(base_url or VENDOR_URL, "", without=[VERSION])
         key = Key(_key_variable(settings), "x-goog-api-key", settings.key_command)
         if base_url == VENDOR_URL and not key.read():
             raise ProviderError(f"no key for Google: set {key.variable}", kind="auth")

@@ -26,6 +26,8 @@ from nanocoder_provider_openai.strict import without_nulls
 from nanocoder_provider_openai.vendors import OPENAI, Vendor, vendor_at
 
 _CONTEXT_FIELDS: Final = ("context_length", "max_model_len", "context_window", "max_context_length")
+_ENDPOINTS: Final = ("/chat/completions", "/responses")
+"""Ends of addresses that people copy; requests add their own."""
 _NO_COUNTS: Final = "set stream_usage = false in [plugins.provider-openai]"
 _SERVED_FIELDS: Final = ("n_ctx", "n_ctx_train")  # llama.cpp's server, below "meta"
 
@@ -156,8 +158,8 @@ def located(vendor: Vendor, settings: Settings) -> tuple[Vendor, str, str]:
     """
     own = settings.base_url if vendor is OPENAI else ""
     named = os.environ.get(vendor.address_variable, "")
-    named = named and with_path(named, vendor.suffix, without=vendor.suffix)
-    address = own or named or vendor.address
+    named = named and with_path(named, vendor.suffix, without=(*_ENDPOINTS, vendor.suffix))
+    address = with_path(own, "", without=_ENDPOINTS) or named or vendor.address
     if not address:
         raise ProviderError(
             f"no address for {vendor.name}: set {vendor.address_variable}", kind="unavailable"

@@ -1,6 +1,7 @@
 """Server URLs: validation, whether a server is local, and the proxy to reach it."""
 
 import os
+from collections.abc import Sequence
 from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urljoin, urlsplit
@@ -24,10 +25,15 @@ def valid_url(base_url: str) -> tuple[str, str]:
     return base_url, host
 
 
-def with_path(url: str, path: str, *, without: str = "") -> str:
-    """Return *url* with *path* behind its own, without the end *without*; a query stays behind."""
+def with_path(url: str, path: str, *, without: Sequence[str] = ()) -> str:
+    """Return *url* with *path* behind its own, whose ends *without* are dropped one by one.
+
+    A query stays behind.
+    """
     base, mark, query = url.partition("?")
-    return f"{base.rstrip('/').removesuffix(without).rstrip('/')}{path}{mark}{query}"
+    for end in ("", *without):
+        base = base.rstrip("/").removesuffix(end)
+    return f"{base.rstrip('/')}{path}{mark}{query}"
 
 
 def full_url(base_url: str, path: str) -> str:
