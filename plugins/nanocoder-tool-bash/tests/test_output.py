@@ -3,7 +3,9 @@ import sys
 import time
 
 import pytest
-from nanocoder_tool_bash import Settings
+from attrs import evolve
+from nanocoder import ToolInfo
+from nanocoder_tool_bash import Settings, bash
 
 
 @pytest.mark.contract("NT-28")
@@ -153,3 +155,28 @@ def test_binary_output_is_reported_and_not_shown(shell):
 
 def test_bytes_that_are_not_utf8_are_replaced(shell):
     assert shell("printf 'a\\377b'").output == "a\ufffdb"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cd . && apply_patch <<'EOF'\n*** Begin Patch\nEOF",
+        "bash -lc \"apply_patch <<'EOF'\n*** Begin Patch\nEOF\n\"",
+        'applypatch <<"PATCH"\n*** Begin Patch\nPATCH',
+        "cat <<'EOF' | apply_patch\n*** Begin Patch\nEOF",
+        "apply_patch < /dev/null 2>&1; true",
+        "sh -c 'apply_patch x'",
+        "apply_patch <<'EOF'\n*** Begin Patch\nEOF\necho done",
+    ],
+)
+def test_a_tool_that_is_called_as_a_program_fails_and_is_named(shell, command):
+    tools = (ToolInfo("apply_patch", "", {"properties": {}}),)
+    context = evolve(shell.context(), tools=lambda: tools)
+    result = bash.invoke(context, bash.signature.check({"command": command}))
+    assert result.is_error
+    assert result.output.count("is a tool and no program: call the tool apply_patch") == 1
+
+
+def test_a_missing_program_that_no_tool_is_named_like_changes_nothing(shell):
+    result = shell("no_such_program_xyz; echo 'apply_patch: command not found'")
+    assert (result.is_error, "is a tool" in result.output) == (False, False)

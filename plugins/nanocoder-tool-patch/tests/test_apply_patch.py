@@ -679,3 +679,50 @@ def test_a_patch_that_breaks_a_valid_file_is_applied_when_it_is_sent_again(ctx, 
 def test_the_same_file_is_not_deleted_and_changed(ctx):
     patch = envelope("*** Update File: m.py", "-class First:", "+class A:", "*** Delete File: m.py")
     assert "in the patch twice" in str(error_of(ctx, patch))
+
+
+ADDITION = envelope("*** Add File: sub/new.txt", "+it's new")
+
+
+def yes(request):
+    return ApprovalAnswer(request.id, request.digest, approved=True)
+
+
+QUOTED = ADDITION.replace("'", "'\\''")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        f"apply_patch <<'EOF'\n{ADDITION}\nEOF\n",
+        f'applypatch <<"PATCH"\n{ADDITION}\nPATCH',
+        f"cat <<'EOF' | apply_patch\n{ADDITION}\nEOF",
+        f"bash -lc \"apply_patch <<'EOF'\n{ADDITION}\nEOF\"",
+        f"apply_patch '{QUOTED}'",
+        ["bash", "-lc", f"apply_patch <<'EOF'\n{ADDITION}\nEOF"],
+        ["applypatch", ADDITION],
+    ],
+)
+def test_a_command_that_does_nothing_but_apply_a_patch_is_this_tool(tmp_path, command):
+    with opened(tmp_path, plugins={"tool-patch": nanocoder_tool_patch}, approve=yes) as (it, _):
+        result, _ = called(it, "bash", {"command": command})
+    assert not result.is_error, result.output
+    assert (tmp_path / "sub/new.txt").read_text() == "it's new\n"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        f"cd sub && apply_patch <<'EOF'\n{ADDITION}\nEOF\n",
+        f"apply_patch <<'EOF'\n{ADDITION}\nEOF\ncat sub/new.txt",
+        f"cat <<'EOF'\n{ADDITION}\nEOF",
+        "apply_patch < p.txt",
+        f'apply_patch "{ADDITION.replace("new", "$HOME")}"',
+        f"apply_patch '{ADDITION}",
+        f"python -c \"apply_patch '{QUOTED}'\"",
+    ],
+)
+def test_a_command_that_does_more_stays_a_command(tmp_path, command):
+    with opened(tmp_path, plugins={"tool-patch": nanocoder_tool_patch}, approve=yes) as (it, _):
+        result, _ = called(it, "bash", {"command": command})
+    assert result.error_class == "unknown_tool"

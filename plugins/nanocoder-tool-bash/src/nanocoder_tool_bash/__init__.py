@@ -95,6 +95,7 @@ def bash(
             not cwd.is_dir(),
             notes,
             ctx.cancelled.reason,
+            lambda: (each.name for each in ctx.tools),
         )
         return report(
             facts,

@@ -2,7 +2,7 @@
 
 import re
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from attrs import frozen
@@ -26,6 +26,11 @@ NO_INPUT: Final = (
 ASKS: Final = "it asked for input and got none: answer by its options, or by a pipe"
 PROMPT: Final = re.compile(r"[?:>\])] +\Z")
 """The end of a text that asks: a mark and a blank, where an answer would be typed."""
+NOT_FOUND: Final = re.compile(r"(?<![^\s:])(\w+): (?:command )?not found$", re.MULTILINE)
+"""A shell's message about a program that does not exist."""
+IS_TOOL: Final = (
+    "{} is a tool and no program: call the tool {}, with what belongs to it as arguments"
+)
 STOPPED_BY: Final = {"interrupted": "the user"}
 """The actor that stopped a command, by the reason of the cancellation."""
 SIGNAL_BASE: Final = 128  # a shell's exit code for a signal is this plus its number
@@ -37,7 +42,8 @@ Keep = Callable[[str, bytes], str]
 class Facts:
     """The facts of a call besides its output.
 
-    *notes* are lines for the model, *stopped_by* is the reason of a cancellation.
+    *notes* are lines for the model, *stopped_by* is the reason of a cancellation, *tools* returns
+    the names of the tools on offer.
     """
 
     command: str
@@ -46,6 +52,7 @@ class Facts:
     cwd_is_gone: bool
     notes: tuple[str, ...] = ()
     stopped_by: str = ""
+    tools: Callable[[], Iterable[str]] = tuple
 
 
 @frozen
@@ -67,9 +74,12 @@ def report(facts: Facts, ended: Ended, stdout: Capture, stderr: Capture, keep: K
     err = _shorten("stderr.txt", stderr, share, max(MAX_LINES // 3, MAX_LINES - first.lines), keep)
     rest = max(0, chars - len(err.text))
     out = _shorten("stdout.txt", stdout, rest, MAX_LINES - err.text.count("\n"), keep)
-    error_class = _error_class(facts, ended)
+    named = _tool_as_program(facts, out, err)
+    # A shell goes on after a program that does not exist, so its exit code may be 0.
+    error_class = _error_class(facts, ended) or ("command_not_found" if named else "")
+    notes = [IS_TOOL.format(*named)] if named else []
     return ToolResult(
-        "\n".join(_lines(facts, ended, out, err)),
+        "\n".join(_lines(facts, ended, out, err, notes)),
         title=f"Bash: {facts.command[:TITLE_CHARS]}",
         data=_data(ended, out, err),
         metadata=_metadata(facts, ended, out, err),
@@ -90,11 +100,20 @@ def _shorten(name: str, capture: Capture, chars: int, lines: int, keep: Keep) ->
     return Output(stream, stream.shorten(limit, where), where, is_whole=False)
 
 
-def _lines(facts: Facts, ended: Ended, out: Output, err: Output) -> list[str]:
+def _tool_as_program(facts: Facts, out: Output, err: Output) -> tuple[str, str] | None:
+    """Return a word of the command that a shell did not find, and the tool that it names."""
+    missing = {name for each in (out, err) for name in NOT_FOUND.findall(each.text)}
+    missing = {name for name in missing if name in facts.command}
+    tools = {name.replace("_", ""): name for name in facts.tools()} if missing else {}
+    words = ((name, tools.get(name.replace("_", "").lower(), "")) for name in sorted(missing))
+    return next(((name, tool) for name, tool in words if tool), None)
+
+
+def _lines(facts: Facts, ended: Ended, out: Output, err: Output, more: Iterable[str]) -> list[str]:
     lines = [out.text.rstrip("\n")] if out.text else []
     if err.text:
         lines += ["STDERR:", err.text.rstrip("\n")]
-    notes = [_ending(facts, ended), *facts.notes, *_advice(facts, ended, out, err)]
+    notes = [_ending(facts, ended), *facts.notes, *more, *_advice(facts, ended, out, err)]
     if facts.cwd_is_gone:
         notes.append("the working directory no longer exists; name another one with workdir")
     return [*lines, *(f"[{note}]" for note in notes if note)] or ["(no output)"]

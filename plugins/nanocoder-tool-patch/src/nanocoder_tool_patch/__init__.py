@@ -1,7 +1,9 @@
 """The tool apply_patch: changes to several files in one call, all of them or none."""
 
 import re
+import shlex
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Annotated, Any, Final
 
 from nanocoder import (
@@ -20,8 +22,14 @@ from nanocoder import (
 )
 from nanocoder_kit_files.text import OBJECTIONS, Objections
 
-IN_SHELL: Final = r"(?s)\s*apply_patch\s+<<-?\s*(['\"]?)(?P<end>\w+)\1\n(?P<patch>.*)\n(?P=end)\s*"
+IN_SHELL: Final = re.compile(
+    r"\s*(?P<cat>cat|apply_?patch)\s+<<-?\s*(['\"]?)(?P<end>\w+)\2"
+    r"(?P<pipe>\s*\|\s*apply_?patch)?\s*\n(?P<patch>.*)\n(?P=end)\s*",
+    re.DOTALL,
+)
 """A patch as a here document, as the models of Codex write it."""
+EXPANDED: Final = re.compile(r"[$`]")
+"""Characters by which a shell replaces text in a quotation."""
 
 
 def deletes(arguments: Mapping[str, Any]) -> bool:
@@ -84,16 +92,24 @@ def nanocoder_resources() -> list[Resource]:
 def nanocoder_understand(call: ToolCall, tools: Mapping[str, Tool[..., Any]]) -> Understood | None:
     """Read a patch that a model gives to a program of this name in the shell."""
     command, name = call.arguments.get("command", call.arguments.get("cmd")), apply_patch.name
+    patch = _patch_in(command) if name in tools else ""
+    return Understood(name, {"patch": patch}, (f"{call.name} as {name}",)) if patch else None
+
+
+def _patch_in(command: object) -> str:
+    """Return the patch if a command does nothing but apply one, else ""."""
     match command:
-        case [apply_patch.name, str(patch)]:
-            pass
-        case str(text) if name in text and (in_shell := re.fullmatch(IN_SHELL, text)):
-            patch = in_shell["patch"]
-        case _:
-            return None
-    return (
-        Understood(name, {"patch": patch}, (f"{call.name} as {name}",)) if name in tools else None
-    )
+        case ["apply_patch" | "applypatch", str(patch)]:
+            return patch
+        case [str(shell), "-c" | "-lc", str(inner)] if shell.endswith("sh"):
+            return _patch_in(inner)
+        case str(text) if "patch" in text:
+            in_shell = IN_SHELL.fullmatch(text)
+            if in_shell and (in_shell["cat"] == "cat") is bool(in_shell["pipe"]):
+                return in_shell["patch"]
+            with suppress(ValueError):  # an open quotation
+                return "" if EXPANDED.search(text) else _patch_in(shlex.split(text))
+    return ""
 
 
 @hookimpl
