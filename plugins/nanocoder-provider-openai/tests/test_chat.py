@@ -849,6 +849,31 @@ def test_an_identical_call_under_one_id_but_two_indexes_runs_once(play):
     assert [dict(call.arguments) for call in end.calls] == [{"path": "a"}, {"path": "b"}]
 
 
+@pytest.mark.parametrize("indexes", [(0, 1), (0, 0), (None, None)])
+def test_a_whole_call_that_comes_twice_with_one_id_runs_once(play, indexes):
+    texts = ['{"path": "a b"}', '{ "path" :\n"a b" }']
+    calls = [
+        piece(text, id="c1", index=index, name="read_file")
+        for text, index in zip(texts, indexes, strict=True)
+    ]
+    end = finished(play, *(chunk(tool_calls=[call]) for call in calls), chunk("tool_calls"))
+    assert [dict(call.arguments) for call in end.calls] == [{"path": "a b"}]
+
+
+def test_a_server_that_repeats_id_and_name_in_each_piece_is_understood(play):
+    texts = ['{"path": "a', "{b}", 'c"', "}", "\n"]
+    calls = [piece(text, id="c1", index=0, name="read_file") for text in texts]
+    end = finished(play, *(chunk(tool_calls=[call]) for call in calls), chunk("tool_calls"))
+    assert [dict(call.arguments) for call in end.calls] == [{"path": "a{b}c"}]
+
+
+def test_white_space_inside_strings_tells_calls_of_one_id_apart(play):
+    texts = ['{"text": "a b"}', '{"text": "ab"}', '{"text":"a\\" b"}', '{"text":"a\\"b"}']
+    calls = [piece(text, id="c1", index=n, name="say") for n, text in enumerate(texts)]
+    end = finished(play, chunk(tool_calls=calls), chunk("tool_calls"))
+    assert [call.arguments["text"] for call in end.calls] == ["a b", "ab", 'a" b', 'a"b']
+
+
 def test_tokens_that_groq_counts_in_its_own_field_are_counted(play):
     usage = {"prompt_tokens": 7, "completion_tokens": 2}
     end = finished(play, chunk(content="a"), {**chunk("stop"), "x_groq": {"usage": usage}})

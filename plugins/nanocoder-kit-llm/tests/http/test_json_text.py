@@ -97,3 +97,7 @@ def test_objects_are_decoded_together_or_not_at_all():
     assert decode_objects([b'{"a": 1}', b'"DONE"']) is None
     assert decode_objects([b'{"a": [1', b"2]}"]) is None
     assert decode_objects([b'{"a":' + b"[" * 100_000]) is None
+
+
+def test_a_long_open_string_is_parsed_in_linear_time():
+    assert "no end" in parse_arguments('{"a": "' + '\\"' * 500_000)[1]

@@ -162,21 +162,20 @@ class CallTable:
         """Take one piece of a call."""
         function = as_mapping(piece.get("function"))
         call_id, name = as_str(piece.get("id")), as_str(function.get("name"))
-        parts = self._row(_index(piece.get("index")), call_id, name)
+        arguments = function.get("arguments")
+        if not isinstance(arguments, str):
+            arguments = "" if arguments is None else json.dumps(arguments)
+        parts = self._row(_index(piece.get("index")), call_id, name, arguments)
         parts.call_id = parts.call_id or call_id
         parts.name = parts.name or name
         parts.extra |= {key: piece[key] for key in EXTRA_OF_CALLS if piece.get(key)}
-        arguments = function.get("arguments")
-        if isinstance(arguments, str):
-            parts.pieces.append(arguments)
-        elif arguments is not None:
-            parts.pieces.append(json.dumps(arguments))
+        parts.pieces.append(arguments)
 
     def in_order(self) -> list[CallParts]:
         """Return the calls by index; calls with the same index in the order of their arrival."""
         return [parts for _, parts in sorted(self._rows, key=lambda row: row[0])]
 
-    def _row(self, index: int | None, call_id: str, name: str) -> CallParts:
+    def _row(self, index: int | None, call_id: str, name: str, piece: str) -> CallParts:
         if index is None:
             parts = self._rows[-1][1] if self._rows else None
             index = self._rows[-1][0] + 1 if self._rows else 0
@@ -184,16 +183,19 @@ class CallTable:
             parts = next(
                 (candidate for row, candidate in reversed(self._rows) if row == index), None
             )
-        if parts is None or (name and parts.name and _is_another(parts, call_id)):
+        if parts is None or (name and parts.name and _is_another(parts, call_id, piece)):
             parts = CallParts()
             self._rows.append((index, parts))
         return parts
 
 
-def _is_another(parts: CallParts, call_id: str) -> bool:
-    """Return True if a piece that names a tool under an index in use begins another call."""
-    if call_id or parts.call_id:
-        return bool(call_id) and call_id != parts.call_id
+def _is_another(parts: CallParts, call_id: str, piece: str) -> bool:
+    """Return True if a *piece* that names a tool under an index in use begins another call."""
+    if call_id and call_id != parts.call_id:
+        return True
+    # With the same ID it may be the whole call again; many servers repeat the ID in each piece.
+    if (call_id or parts.call_id) and not piece.lstrip().startswith("{"):
+        return False
     arguments = "".join(parts.pieces)
     return bool(arguments) and not parse_arguments(arguments)[1]
 

@@ -11,7 +11,8 @@ from nanocoder import BadArguments, ProviderError, parse_json
 _HEX: Final = "[0-9a-fA-F]{2}"
 # Every escape matches, so that the backslash of one is never the beginning of the next; the group
 # is a lone surrogate.
-_STRING: Final = r'"(?:[^"\\]|\\.)*"'
+# Possessive: the search for the end of an open string happens once, not at each quote in it.
+_STRING: Final = r'"(?:[^"\\]|\\.)*+(?:"|\Z)'
 _ESCAPE: Final = rf"\\(?:u[dD][89abAB]{_HEX}\\u[dD][c-fC-F]{_HEX}|(u[dD][89a-fA-F]{_HEX})|.)"
 
 
@@ -53,6 +54,11 @@ def decode_objects(texts: Sequence[bytes]) -> Sequence[dict[str, Any]] | None:
     # Two damaged texts may be whole when they are joined, but then there is one fewer.
     is_sound = len(values) == len(texts) and all(isinstance(value, dict) for value in values)
     return values if is_sound else None
+
+
+def without_spaces(text: str) -> str:
+    """Return JSON without the white space between its tokens; damaged JSON may lose more."""
+    return re.sub(rf"({_STRING})|\s+", lambda match: match[1] or "", text, flags=re.DOTALL)
 
 
 def parse_arguments(text: str) -> tuple[Mapping[str, Any], str]:

@@ -34,6 +34,7 @@ from nanocoder_kit_llm.http.json_text import (
     decode_objects,
     parse_arguments,
     replace_surrogates,
+    without_spaces,
 )
 from nanocoder_kit_llm.http.sse import WHOLE_REPLY, SseEvent
 from nanocoder_kit_llm.http.thinking_tags import ThinkingTags, without_thinking
@@ -252,7 +253,7 @@ class Reply(ABC):
 
     def _is_repeat(self, parts: "CallParts") -> bool:
         """Return True if the same call came before: some servers send one under two indexes."""
-        call = (parts.call_id, parts.name, "".join(parts.pieces))
+        call = (parts.call_id, parts.name, without_spaces("".join(parts.pieces)))
         is_repeat = bool(parts.call_id) and call in self._seen_calls
         self._seen_calls.add(call)
         return is_repeat
