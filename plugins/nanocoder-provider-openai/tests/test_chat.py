@@ -425,19 +425,31 @@ def test_no_arguments_are_an_empty_object(play):
     assert finished(play, chunk("tool_calls", tool_calls=pieces)).calls == (ToolCall("c", "list"),)
 
 
-@pytest.mark.parametrize("end", ["length", "max_tokens", "MAX_TOKENS", "model_length"])
+@pytest.mark.parametrize(
+    "end", ["length", "max_tokens", "MAX_TOKENS", "max_completion_tokens", "model_length"]
+)
 def test_the_token_limit_is_told(play, end):
     assert finished(play, chunk(end, content="half")).truncated
 
 
 @pytest.mark.parametrize(
-    "end", ["error", "network_error", "insufficient_system_resource", "abort", "cancelled"]
+    "end",
+    [
+        *("error", "network_error", "insufficient_system_resource", "engine_overloaded"),
+        *("abort", "cancelled", "repetition"),
+    ],
 )
 def test_a_reply_that_its_server_gave_up_is_no_answer(play, end):
     call = piece("{}", index=0, id="c", name="bash")
     provider, _ = play(events(chunk(content="part"), chunk(end, tool_calls=[call]), DONE))
     with pytest.raises(ProviderError, match=f"ended the reply with the finish reason '{end}'"):
         reply(provider)
+
+
+@pytest.mark.parametrize("end", ["stop", "eos_token", "stop_token", "tool_calls", "something_new"])
+def test_any_other_finish_reason_ends_a_reply(play, end):
+    last = finished(play, chunk(end, content="whole"))
+    assert (last.text, last.truncated, last.refusal) == ("whole", False, "")
 
 
 @pytest.mark.parametrize(

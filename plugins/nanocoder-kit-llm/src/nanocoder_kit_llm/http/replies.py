@@ -1,6 +1,7 @@
 """Shared by the decoders of all wire formats: joined deltas, partial calls, a definite end."""
 
 import os
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
@@ -50,7 +51,7 @@ Delta = TextDelta | ThinkingDelta
 
 
 class End(Enum):
-    """The meaning of a finish reason; one that has none of the words is DONE."""
+    """The meaning of a finish reason; one that matches none of the patterns is DONE."""
 
     DONE = auto()
     CUT = auto()  # a token limit; the model continues when the answer is sent back
@@ -58,9 +59,9 @@ class End(Enum):
     FAILED = auto()  # the server failed; the text so far is no answer
 
 
-_FAILED_WORDS: Final = """error abort cancel fail insufficient malformed timeout unspecified
-    unexpectedtoolcall toomanytoolcalls missingthoughtsignature"""
-_CUT_WORDS: Final = "length maxtokens maxoutputtokens tokenlimit contextwindow pauseturn"
+_FAILED_WORDS: Final = """error abort cancel fail insufficient overload malformed timeout repetit
+    unspecified unexpected toomanytool missing"""
+_CUT_WORDS: Final = "length max.*token tokenlimit contextwindow pauseturn"
 _FILTERED_WORDS: Final = """filter contentpolicy safety sensitive refus guardrail blocklist
     prohibited recitation blocked"""
 _END_WORDS: Final = (
@@ -345,7 +346,7 @@ def _new_id() -> str:
 def end_of(reason: str) -> End:
     """Return the meaning of the finish *reason* of a reply."""
     plain = reason.lower().replace("_", "")
-    ends = (end for end, words in _END_WORDS if any(word in plain for word in words.split()))
+    ends = (end for end, words in _END_WORDS if re.search("|".join(words.split()), plain))
     return _END_OF_WORD.get(plain) or next(ends, End.DONE)
 
 
