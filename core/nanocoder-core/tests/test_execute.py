@@ -105,6 +105,19 @@ def test_an_unknown_tool_is_a_result_that_names_the_nearest(tmp_path):
     assert [event.kind for event in events] == ["call.received", "call.failed", "call.returned"]
 
 
+def test_of_very_many_tools_an_unknown_one_names_the_nearest(tmp_path):
+    def numbered(number):
+        def work() -> str:
+            """Work."""
+
+        return tool(risk="safe", name=f"work_{number}")(work)
+
+    tools = Tools(*map(numbered, range(100, 300)), echo)
+    result, _ = one(tmp_path, "ecoh", {}, tools=tools)
+    listed = result.output.partition(" Tools: ")[2].split(", ")
+    assert (listed[0], listed[-1], len(listed)) == ("echo", "…", 21)
+
+
 def test_wrong_arguments_never_reach_a_policy_or_the_handler(tmp_path):
     judge = allowing()
     result, _ = one(

@@ -9,7 +9,7 @@ from typing import Any
 
 from nanocoder_discovery import DESCRIBE_DEADLINE_S, Describer, Entry, load, parts_of, site_paths
 from nanocoder_discovery.installed import Installed, import_plugin, import_problem
-from nanocoder_schema import did_you_mean, evolve, value
+from nanocoder_schema import did_you_mean, evolve, nearest, value
 
 from nanocoder.cancel import LateError
 from nanocoder.errors import PluginError, UnknownTool
@@ -247,7 +247,8 @@ class Plugins:
         tools = self.tools() if offered is None else offered
         if (tool := tools.get(name)) is not None:
             return tool
-        available = ", ".join(tools) or "none; install a nanocoder-tool-* package"
+        near = [*nearest(name, tools, limit=20, cutoff=0), "…"][: len(tools)]
+        available = ", ".join(near) or "none; install a nanocoder-tool-* package"
         reason = self.why_missing(name)
         hint = f"; {reason}." if reason else did_you_mean(name, tools, ".", limit=3)
         raise UnknownTool(f"Unknown tool: {name}{hint} Tools: {available}")

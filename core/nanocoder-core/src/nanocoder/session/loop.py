@@ -51,8 +51,7 @@ class Run:
 
     *spent* is the exhausted budget, *steering* has the lines typed by the person since the last
     request, *news* those of finished background work. *parts* are the parts of an answer that the
-    output limit cut, *cut* counts such replies in a row, and *is_reminded*: the model was asked for
-    a missing answer since its last call.
+    output limit cut, and *cut* counts such replies in a row.
     """
 
     runtime: Runtime
@@ -66,7 +65,6 @@ class Run:
     news: list[str] = Factory(list)
     parts: list[str] = Factory(list)
     cut: int = 0
-    is_reminded: bool = False
 
     def work_on(self, message: Message) -> Events:
         """Send *message* to the model, and loop until it has answered; errors are reported."""
@@ -188,14 +186,13 @@ class Run:
         self.report.text = "".join([*self.parts, finished.text])
         if finished.calls or finished.refusal or reply.is_stuck or self.cut == MAX_CUT:
             self.parts.clear()
-            self.is_reminded = False
         elif finished.truncated and not is_empty:
             self.parts.append(finished.text)
             return GO_ON
         elif is_empty and not self.parts:
-            if self.is_reminded or not self.report.tool_calls:
+            prompt = self.runtime.conversation.messages[-2].text  # before the empty reply
+            if prompt == NO_ANSWER or not self.report.tool_calls:
                 raise ProviderError(f"{reply.model} gave an empty answer", kind="empty_response")
-            self.is_reminded = True
             return NO_ANSWER
         return ""
 
