@@ -163,8 +163,8 @@ def test_a_refusal_can_have_a_reason(run, workspace):
 
 
 def test_after_a_stop_the_question_takes_keys_again(run, workspace):
-    talk = run(write(), DONE).see(ASKED).shell_takes_over().look_for(0.5).press("y")
-    talk.see("All done.")
+    talk = run(write(), DONE).see(ASKED).shell_takes_over().see(ASKED, times=2)
+    talk.press("y").see("All done.")
     assert (workspace / "new.py").exists()
 
 

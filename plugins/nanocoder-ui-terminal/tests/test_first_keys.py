@@ -35,6 +35,12 @@ def test_a_line_that_the_terminal_cut_waits_for_enter_and_is_named(start, state)
     assert sent(state) == [LONG[:4_095]]
 
 
+def test_a_line_that_was_cut_before_its_enter_is_named(start, state):
+    talk = start(["--mode", "ask"], HI).press(LONG).see("has cut a line at 4,095 bytes")
+    talk.see("[pasted 4,095 characters]").see("ask · ").type("").see("Hello there.")
+    assert sent(state) == [LONG[:4_095]]
+
+
 def test_long_lines_that_are_pasted_before_the_start_arrive_whole(start, state):
     lines = [f"{number} {'x' * 1_000}" for number in range(9)]
     talk = start(["--mode", "ask"], HI).press("\r".join(lines)).see("[pasted").see("ask · ")

@@ -62,3 +62,15 @@ def test_keys_work_after_a_stop_during_a_run(shell):
     os.kill(job_of(talk), signal.SIGSTOP)
     talk.see("Stopped").type("fg").look_for(0.5).press("and two").see("\u203a and two")
     talk.press("\t").see("Hello there.").see("Second.")
+
+
+def test_a_question_is_drawn_again_after_a_stop_and_no_earlier_key_answers_it(shell, workspace):
+    write = {"name": "write_file", "arguments": {"path": "new.txt", "content": "x"}}
+    talk = shell({"calls": [write]}, {"text": "All done."}).see("ask · ")
+    talk.type("go").see("Approve?")
+    os.kill(job_of(talk), signal.SIGSTOP)
+    # The y comes before the question is in sight again.
+    talk.see("Stopped").press("fg\ny").see("new.txt").see("Approve?").look_for(0.5)
+    assert not (workspace / "new.txt").exists()
+    talk.press("y").see("All done.")
+    assert (workspace / "new.txt").exists()

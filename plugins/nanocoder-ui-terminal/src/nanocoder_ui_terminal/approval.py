@@ -28,7 +28,7 @@ from nanocoder_ui_terminal.line_input import (
     ENTER,
     LeftError,
     StoppedError,
-    line_mode,
+    in_line_mode,
     read_answer,
     read_key,
     read_line,
@@ -369,8 +369,7 @@ def _until_answered(question: _OpenRequest, work: Callable[[], T]) -> T | None:
     """Return the answer that *work* reads; None if the question ended without one."""
     terminal = question.terminal
     try:
-        with line_mode():
-            return work()
+        return in_line_mode(work)
     except TimeoutError:
         question.why_not = f"no answer came within {question.request.timeout_s:g} s"
         terminal.write(f"\n{terminal.paint(question.why_not, 'yellow')}\n")

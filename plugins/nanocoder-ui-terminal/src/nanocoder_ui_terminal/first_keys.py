@@ -45,8 +45,9 @@ class FirstKeys:
         are several lines with a begun one behind them.
         """
         entered, enter, begun = typed.rpartition(b"\n")
-        if len(typed) > LINE_BYTES or (begun and b"\n" in entered):
-            is_cut = any(len(line) >= LINE_BYTES for line in typed.split(b"\n"))
+        # A line of that length may have been longer; its Enter is lost, too, if it came later.
+        is_cut = any(len(line) >= LINE_BYTES for line in typed.split(b"\n"))
+        if is_cut or len(typed) > LINE_BYTES or (begun and b"\n" in entered):
             return cls((PASTE_BEGINS + typed.removesuffix(b"\n") + PASTE_ENDS,), is_cut)
         pieces = (entered + b"\r", begun) if enter else (begun,)
         return cls(tuple(piece for piece in pieces if piece))

@@ -11,16 +11,19 @@ import select
 import sys
 import termios
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from itertools import chain
-from typing import Final
+from typing import Final, TypeVar
 
 from attrs import define
 from nanocoder import Cancel, for_terminal
 
+from nanocoder_ui_terminal.foreground import is_foreground
 from nanocoder_ui_terminal.terminal import Terminal, columns_of
 from nanocoder_ui_terminal.text_lines import message_lines
+
+T = TypeVar("T")
 
 MAX_ANSWER_CHARS: Final = 4_096
 ROOM_COLUMNS: Final = 3  # for a key behind the question
@@ -54,6 +57,10 @@ class StoppedError(Exception):
 
 class LeftError(StoppedError):
     """The question was left with Esc."""
+
+
+class _TakenError(Exception):
+    """Another program had the terminal meanwhile."""
 
 
 ENDS: Final[Mapping[str, type[Exception]]] = {
@@ -189,12 +196,26 @@ def _presses(descriptor: int, cancelled: Cancel, deadline: float | None) -> Iter
 
 def _wait_for_input(descriptor: int, cancelled: Cancel, deadline: float | None) -> None:
     # A signal only sets *cancelled*, which does not wake select; so the wait is short.
-    while not select.select([descriptor], [], [], LOOK_S)[0]:
+    while not _has_input(descriptor):
         if cancelled.is_set():
             raise StoppedError
-        _take_keys(descriptor)  # after a stop and `fg`, the terminal is as the shell set it
         if deadline is not None and time.monotonic() >= deadline:
             raise TimeoutError
+
+
+def _has_input(descriptor: int) -> bool:
+    """Wait a little for input; raises _TakenError where the terminal is not as `line_mode` set it.
+
+    That is so after a stop and `fg`: the question may be out of sight, so no key answers it.
+    """
+    if not is_foreground():  # the keys are for another program
+        time.sleep(LOOK_S)
+        return False
+    has_input = bool(select.select([descriptor], [], [], LOOK_S)[0])
+    attributes = termios.tcgetattr(descriptor)
+    if attributes[3] & termios.ICANON or attributes[6][termios.VINTR] != _no_key(descriptor):
+        raise _TakenError
+    return has_input
 
 
 def _discard_typed() -> None:
@@ -202,30 +223,33 @@ def _discard_typed() -> None:
     termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
 
 
-@contextmanager
-def line_mode() -> Iterator[None]:
-    """Have the terminal hand over each key, whatever it did before.
+def in_line_mode(work: Callable[[], T]) -> T:
+    """Return the result of *work*, which shows a question and reads the answer key by key.
 
-    Ctrl-C is a key, too, so that it ends the question instead of the run.
+    Ctrl-C is a key, too, so that it ends the question instead of the run. After a stop and `fg`
+    *work* is done again: it shows the question anew.
     """
+    while True:
+        with suppress(_TakenError), _line_mode():
+            return work()
+
+
+@contextmanager
+def _line_mode() -> Iterator[None]:
     descriptor = sys.stdin.fileno()
     before = termios.tcgetattr(descriptor)
-    _take_keys(descriptor, anew=True)
+    attributes = termios.tcgetattr(descriptor)
+    attributes[0] |= termios.ICRNL
+    attributes[3] |= termios.ISIG
+    attributes[3] &= ~(termios.ICANON | termios.ECHO | termios.IEXTEN)
+    attributes[6][termios.VINTR] = _no_key(descriptor)
+    attributes[6][termios.VMIN], attributes[6][termios.VTIME] = 1, 0
+    termios.tcsetattr(descriptor, termios.TCSAFLUSH, attributes)
     try:
         yield
     finally:
         termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
 
 
-def _take_keys(descriptor: int, *, anew: bool = False) -> None:
-    """Have each key handed over, where the terminal gathers lines, or *anew* in any case."""
-    attributes = termios.tcgetattr(descriptor)
-    is_ours = os.tcgetpgrp(descriptor) == os.getpgrp()
-    if not (anew or (attributes[3] & termios.ICANON and is_ours)):
-        return
-    attributes[0] |= termios.ICRNL
-    attributes[3] |= termios.ISIG
-    attributes[3] &= ~(termios.ICANON | termios.ECHO | termios.IEXTEN)
-    attributes[6][termios.VINTR] = os.fpathconf(descriptor, "PC_VDISABLE").to_bytes()
-    attributes[6][termios.VMIN], attributes[6][termios.VTIME] = 1, 0
-    termios.tcsetattr(descriptor, termios.TCSAFLUSH, attributes)
+def _no_key(descriptor: int) -> bytes:
+    return os.fpathconf(descriptor, "PC_VDISABLE").to_bytes()

@@ -3,11 +3,12 @@
 import signal
 import sys
 import time
+from functools import partial
 from typing import Final
 
 from nanocoder import Cancel, Question
 
-from nanocoder_ui_terminal.line_input import LeftError, StoppedError, line_mode, read_line
+from nanocoder_ui_terminal.line_input import LeftError, StoppedError, in_line_mode, read_line
 from nanocoder_ui_terminal.terminal import Terminal, is_terminal
 from nanocoder_ui_terminal.text_lines import message_lines
 
@@ -25,17 +26,7 @@ def ask_question(question: Question, cancelled: Cancel) -> str | None:
     limit_s = _limit_s(question)
     deadline = time.monotonic() + limit_s if limit_s else None
     try:
-        with line_mode():
-            _show(question, terminal)
-            before = ""
-            for _ in range(MAX_TRIES):
-                typed = read_line(terminal, "Answer?", _hint(question), cancelled, deadline).strip()
-                answer = _interpret(typed, question)
-                if answer and (answer == before or not _is_slip(typed, question)):
-                    return answer
-                if answer:
-                    terminal.write(f"{terminal.paint(SLIP.format(typed), 'yellow')}\n")
-                before = answer
+        return in_line_mode(partial(_read, question, terminal, cancelled, deadline))
     except LeftError:
         terminal.write("\n")
     except StoppedError:
@@ -44,6 +35,22 @@ def ask_question(question: Question, cancelled: Cancel) -> str | None:
             signal.raise_signal(signal.SIGINT)  # Ctrl-C ends the run here, too
     except (EOFError, TimeoutError):
         terminal.write("\n")
+    return None
+
+
+def _read(
+    question: Question, terminal: Terminal, cancelled: Cancel, deadline: float | None
+) -> str | None:
+    _show(question, terminal)
+    before = ""
+    for _ in range(MAX_TRIES):
+        typed = read_line(terminal, "Answer?", _hint(question), cancelled, deadline).strip()
+        answer = _interpret(typed, question)
+        if answer and (answer == before or not _is_slip(typed, question)):
+            return answer
+        if answer:
+            terminal.write(f"{terminal.paint(SLIP.format(typed), 'yellow')}\n")
+        before = answer
     return None
 
 

@@ -1,6 +1,7 @@
 """Questions of the conversation's own commands: a yes, or one of several options."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 from nanocoder import Cancel
@@ -8,7 +9,7 @@ from nanocoder import Cancel
 from nanocoder_ui_terminal.line_input import (
     ENTER,
     StoppedError,
-    line_mode,
+    in_line_mode,
     read_answer,
     read_line,
 )
@@ -29,30 +30,30 @@ NO_CHOICE: Final = "{!r} is not a number of the list; Enter, q or Esc leaves it"
 
 def is_agreed(question: str, terminal: Terminal, cancelled: Cancel) -> bool:
     """Ask for a yes; an unclear answer asks again, and the end of the input is a no."""
-    answer = False
     try:
-        with line_mode():
-            for _ in range(MAX_TRIES):
-                keys = (*YES, *NO, *ENTER)
-                typed = read_answer(terminal, question, "[y/n]", keys, cancelled).strip()
-                answer = typed.casefold() in YES
-                if answer or typed.casefold() in NO:
-                    break
-                write_note(UNCLEAR.format(typed), terminal)
+        answer = in_line_mode(partial(_is_yes, question, terminal, cancelled))
     except (StoppedError, EOFError):
         answer = False
     terminal.write("\n")
     return answer
 
 
+def _is_yes(question: str, terminal: Terminal, cancelled: Cancel) -> bool:
+    for _ in range(MAX_TRIES):
+        keys = (*YES, *NO, *ENTER)
+        typed = read_answer(terminal, question, "[y/n]", keys, cancelled).strip().casefold()
+        if typed in YES + NO:
+            return typed in YES
+        write_note(UNCLEAR.format(typed), terminal)
+    return False
+
+
 def choose(
     question: str, options: Sequence[tuple[str, str]], terminal: Terminal, cancelled: Cancel
 ) -> int:
     """Return the number of the option that the person takes; 0 for none."""
-    terminal.write("".join(f"{line}\n" for line in _option_lines(options, terminal)))
     try:
-        with line_mode():
-            number = _read_number(question, len(options), terminal, cancelled)
+        number = in_line_mode(partial(_read_number, question, options, terminal, cancelled))
     except (StoppedError, EOFError):
         number = 0
     terminal.write("\n")
@@ -71,11 +72,15 @@ def _option_lines(options: Sequence[tuple[str, str]], terminal: Terminal) -> lis
     return lines
 
 
-def _read_number(question: str, count: int, terminal: Terminal, cancelled: Cancel) -> int:
+def _read_number(
+    question: str, options: Sequence[tuple[str, str]], terminal: Terminal, cancelled: Cancel
+) -> int:
     """Return the number that the person types, 0 for Enter alone or q.
 
     Raises: StoppedError, EOFError.
     """
+    terminal.write("".join(f"{line}\n" for line in _option_lines(options, terminal)))
+    count = len(options)
     hint = f"[1-{count}, Enter for none]" if count > 1 else "[1, Enter for none]"
     for _ in range(MAX_TRIES):
         typed = read_line(terminal, question, hint, cancelled).strip()
