@@ -128,6 +128,9 @@ def test_a_folder_is_checked_by_its_tests_and_a_check_of_it_says_so(nanocoder) -
     assert done.returncode == 2
     assert "`nanocoder plugins test nanocoder-tool-count` checks it where it is" in done.stderr
     assert "`nanocoder plugins install ./nanocoder-tool-count` installs it" in done.stderr
+    folder = nanocoder.cwd / "nanocoder-tool-count"
+    done = nanocoder("plugins", "check", str(folder))
+    assert f"`nanocoder plugins install {folder}` installs it" in done.stderr
 
 
 @pytest.mark.timeout(120)

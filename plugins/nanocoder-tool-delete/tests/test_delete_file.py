@@ -151,3 +151,14 @@ def test_the_preview_says_what_would_go(root):
             nanocoder_render(ToolCall("1", "delete_file", {"path": path}), None, session)
         assert refused.value.error_class == error_class
     assert nanocoder_render(ToolCall("1", "grep", {}), None, session) is None
+
+
+@pytest.mark.parametrize("folder", ["", "re\u0301sume\u0301/"])
+def test_a_file_by_another_form_of_its_name_is_no_link(delete, root, folder):
+    path = root / folder / "cafe\u0301.txt"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("x")
+    assert delete(f"{folder}caf\u00e9.txt").output.startswith("File deleted: ")
+    assert not path.exists()
+    path.symlink_to("elsewhere")
+    assert delete(f"{folder}caf\u00e9.txt").output.startswith("Link deleted: ")

@@ -28,10 +28,11 @@ def _missing(name: str) -> str:
     folder = Path(name)
     if (folder / "pyproject.toml").is_file():
         folder_argument = shlex.quote(str(folder))
+        path = str(folder) if folder.is_absolute() else f"./{folder}"
         return (
             f"{name!r} is a folder, and only installed plugins are checked by name:"
             f" `nanocoder plugins test {folder_argument}` checks it where it is,"
-            f" `nanocoder plugins install {shlex.quote(f'./{folder}')}` installs it"
+            f" `nanocoder plugins install {shlex.quote(path)}` installs it"
         )
     plugins = [
         plugin for each in packages_in() for plugin in each.plugins if each.distribution == name

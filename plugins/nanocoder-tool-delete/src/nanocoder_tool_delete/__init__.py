@@ -2,6 +2,7 @@
 
 import stat
 from typing import Annotated, Any
+from unicodedata import normalize
 
 from nanocoder import (
     Effect,
@@ -98,7 +99,9 @@ def _is_link(workspace: Workspace, where: str) -> bool:
     # A path that resolves to anything but itself is a link.
     parent = workspace.resolve(folder or ".")
     try:
-        return workspace.resolve(where) != (name if parent == "." else f"{parent}/{name}")
+        # A name may be given in another form of Unicode than on the disk.
+        resolved = normalize("NFC", workspace.resolve(where))
+        return resolved != normalize("NFC", name if parent == "." else f"{parent}/{name}")
     except WorkspaceError:  # a link that leads out of the workspace, or in a circle
         return True
 
