@@ -331,6 +331,16 @@ def test_a_single_long_line_is_replaced_only_after_it_was_read(ctx, root, name, 
         "    (rest of methods ...)",
         "[remaining tests\u2026]",
         "(the rest of the class)",
+        "...  # rest unchanged",
+        "# [previous code]",
+        "[... 40 lines omitted ...]",
+        "<!-- rest of the file -->",
+        "{/* existing JSX */}",
+        "/* rest of styles */",
+        "-- other columns unchanged",
+        "// -- snip --",
+        "# --- snip ---",
+        "# the code is the same as before.",
     ],
 )
 def test_what_stands_for_code_that_is_left_out_replaces_nothing(ctx, root, line):
@@ -350,6 +360,11 @@ def test_what_stands_for_code_that_is_left_out_replaces_nothing(ctx, root, line)
         "# for existing users",
         "# 1 ...",
         "(rest)",
+        "# [other]",
+        "[previous]",
+        "# the remaining functions",
+        "// rest of the code.",
+        "// previous value",
     ],
 )
 def test_dots_that_are_code_or_prose_pass(ctx, root, line):
