@@ -97,7 +97,7 @@ def test_the_owner_stays(ground):
     ("mode", "problem"),
     [
         (0o666, "belongs to another user, and a new file would be yours"),
-        (0o644, "belongs to another user, who alone may allow others to write it (mode 644)"),
+        (0o644, "belongs to another user, who alone may let others write it (mode 644)"),
     ],
 )
 def test_a_root_that_cannot_give_files_away_does_not_take_them(ground, mode, problem):

@@ -281,12 +281,11 @@ class Workspace(Reading, contextlib.AbstractContextManager["Workspace"]):
         if make_folders:
             _refuse_git(raw)
             self._refuse_backslashes(raw)
-        locate = self._root.locate
         with self._lock:
             try:
                 with (
                     self._root.errors(raw),
-                    locate(raw + inside, follow=follow, new_folders=folders) as place,
+                    self._root.locate(raw + inside, follow=follow, new_folders=folders) as place,
                 ):
                     yield place
             except BaseException:
@@ -294,7 +293,7 @@ class Workspace(Reading, contextlib.AbstractContextManager["Workspace"]):
                 for path in reversed(folders or []):
                     with (
                         contextlib.suppress(OSError, WorkspaceError),
-                        locate(path, follow=False) as place,
+                        self._root.locate(path, follow=False) as place,
                     ):
                         os.rmdir(place.name, dir_fd=place.fd)
                 raise

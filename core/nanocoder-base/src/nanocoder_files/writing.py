@@ -178,9 +178,7 @@ def check_writable(place: Place, old: Old | None, new: str = "") -> None:
     if os.fstatvfs(place.fd).f_flag & os.ST_RDONLY:
         problem = "is on a file system that is read-only"
     elif not (is_own or may_write):
-        problem = (
-            f"belongs to another user, who alone may allow others to write it (mode {mode:03o})"
-        )
+        problem = f"belongs to another user, who alone may let others write it (mode {mode:03o})"
     elif not (may_write and mode & (0o200 if is_own else 0o222)):
         problem = f"is read-only (mode {mode:03o}); if the change is meant, use chmod u+w first"
     elif (user and not is_own) or (new and os.lstat(new, dir_fd=place.fd).st_uid != owner):

@@ -15,7 +15,6 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from contextvars import copy_context
 from functools import cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -114,6 +113,8 @@ def run_each(
     They run in order on one other thread: waking a thread takes longer than most work. Each
     may take *limit_s* seconds (0: no limit). Raises: Cancelled as soon as *cancel* is set.
     """
+    from contextvars import copy_context  # a request alone needs none
+
     if cancel is not None:
         cancel.check()
     ends: queue.SimpleQueue[str] = queue.SimpleQueue()
