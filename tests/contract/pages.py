@@ -134,7 +134,9 @@ def packages_list() -> str:
         for what, offer in _offers(package):
             offers.setdefault(what, {}).setdefault(offer["name"], package.name)
             if what == "providers" and (hint := _hint(offer)):
-                hints[offer["name"]] = hint
+                first, rest = hint.split("\n", 1)
+                install = f"nanocoder plugins install {package.name.removeprefix('nanocoder-')}"
+                hints[offer["name"]] = f"{install}\n(then {first})\n{rest}"
     short = {package.name.removeprefix("nanocoder-"): package.name for package in packages}
     plugins = {name: each.name for each in repository.plugins() for name in each.entry_points}
     names = dict(sorted((short | plugins).items()))

@@ -437,6 +437,15 @@ def test_who_leaves_is_told_the_way_back(chat, state, leave):
     assert talk.text.endswith(f"To resume: nanocoder sessions resume {journal.stem}")
 
 
+def test_the_way_back_keeps_the_profile(start, tmp_path):
+    profile = tmp_path / "config/nanocoder/profiles/calm.toml"
+    profile.parent.mkdir(parents=True)
+    profile.write_text('mode = "plan"\n')
+    talk = start(["--profile", "calm"], HI).see("plan · ").type("hi").see("1,234 tokens")
+    assert talk.press("\x04").end() == 0
+    assert "To resume: nanocoder --profile calm sessions resume " in talk.text
+
+
 def test_a_status_line_that_does_not_fit_cuts_no_number(start, tmp_path):
     (tmp_path / "workspace/s.json").write_text(json.dumps({"turns": [HI]}))
     wide = {"NANOCODER_MODEL": "scripted/s.json"}

@@ -38,9 +38,8 @@ def nanocoder_providers() -> list[ProviderSpec]:
             default_model=DEFAULT_MODEL,
             rank=90,
             probe=_is_usable,
-            hint="nanocoder plugins install provider-local\n"
-            "(then --model local downloads 1.1 GB once, no key; in a clone: uv run --extra local"
-            " nanocoder --model local)\n"
+            hint="--model local downloads 1.1 GB once, no key; in a clone: uv run --extra local"
+            " nanocoder --model local\n"
             "or, with weights of your own: --model local//path/to/file.gguf",
         )
     ]

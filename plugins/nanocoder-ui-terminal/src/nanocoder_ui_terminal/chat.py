@@ -146,7 +146,10 @@ class Chat:
             # A mode is a permission, so a resumed session does not keep it by itself.
             is_usual = mode is Mode.ASK is self._session.config.core.mode
             option = "" if is_usual else f" --mode {mode}"
-            way = f"To resume: nanocoder sessions resume {self._session.id}{option}"
+            # Nor does it keep a profile, which may hold more back than the mode.
+            profile = self._host.flags.get("profile", "")
+            before = f" --profile {profile}" if profile else ""
+            way = f"To resume: nanocoder{before} sessions resume {self._session.id}{option}"
             self._terminal.write(f"{self._terminal.paint(way, 'dim')}\n")
 
     def _raise_if_interrupted(self) -> None:

@@ -15,7 +15,7 @@ ENDINGS: Final = {
     "budget": "stopped: budget used up",
     "loop": "stopped: the model repeated itself",
     "approval_needed": "stopped: a call needed approval, which could not be asked for here",
-    "denied": "stopped: a rule denied a call",
+    "denied": "a rule denied a call",
     "interrupted": "interrupted",
 }
 

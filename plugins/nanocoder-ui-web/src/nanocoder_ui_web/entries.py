@@ -39,7 +39,7 @@ SENTENCES: Final = {
 """Events with one sentence for the user, and the key of the sentence."""
 ENDS: Final = {
     "approval_needed": "Stopped: a call needed your approval and got no answer.",
-    "denied": "Stopped: a rule denied a call.",
+    "denied": "A rule denied a call.",
     "budget": "Stopped: the budget is used up.",
     "interrupted": "Stopped.",
     "loop": "Stopped: the model repeated itself.",
