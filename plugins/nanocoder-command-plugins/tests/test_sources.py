@@ -100,6 +100,24 @@ def test_the_chosen_index_is_the_only_source(nanocoder, indexes, tmp_path) -> No
     assert (done.returncode, f"{path} may not be installed: index (" in done.stderr) == (2, True)
 
 
+@pytest.mark.parametrize(
+    "form",
+    ["file:%2F{}", "file:{}#x", "acme-thing@file:%2F{}", "acme-thing @ %2F{}", "x;y"],
+)
+def test_what_is_no_name_is_refused_unseen(nanocoder, tmp_path, form) -> None:
+    path = str(tmp_path / WHEEL).removeprefix("/").replace("/", "%2F").replace(".whl", ".wh%6c")
+    done = nanocoder("plugins", "install", form.format(path), "--yes")
+    assert done.returncode == 2
+    assert "is neither a wheel nor a folder here" in done.stderr
+
+
+def test_a_file_is_blocked_in_any_letter_case(nanocoder) -> None:
+    configure(nanocoder, 'blocked_packages = ["acme-old"]')
+    (nanocoder.cwd / "Acme_Old.py").write_text("")
+    done = nanocoder("plugins", "install", "./Acme_Old.py", "--yes")
+    assert (done.returncode, "blocks it" in done.stderr) == (2, True)
+
+
 def test_pip_asks_the_chosen_index_only(indexes, tmp_path, monkeypatch) -> None:
     """The environment of the tests has uv alone."""
     ours, other = indexes

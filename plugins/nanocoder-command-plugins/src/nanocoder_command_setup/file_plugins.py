@@ -14,7 +14,7 @@ from nanocoder_files import replace_file
 from nanocoder_kit_process.capabilities import Package
 from nanocoder_kit_process.temporary import TemporaryFolder
 
-from nanocoder_command_setup.consent import Proposal, is_agreed
+from nanocoder_command_setup.consent import Proposal, is_agreed, normal
 from nanocoder_command_setup.importing import NOT_INSTALLED, broken_ones
 from nanocoder_command_setup.sources import refuse_name, refuse_path
 
@@ -40,7 +40,7 @@ def install_file(file: Path, arguments: Namespace, host: Host) -> str:
     target = folder() / file.name
     with _copied(file) as copy:
         plugin = _plugin_in(copy.parent, file)
-        refuse_name(plugin.name, host)
+        refuse_name(normal(plugin.name), host)
         entry = host.plugins.entries.get(plugin.name)
         if entry is not None and entry.module != str(target):
             raise UsageError(f"{file}: a plugin {plugin.name!r} is installed: {entry.package}")

@@ -25,6 +25,11 @@ OWN_RECORDS: Final = frozenset({"RECORD", "INSTALLER", "REQUESTED", "direct_url.
 """Metadata files that differ between two installations of the same package."""
 ARCHIVES: Final = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tbz", ".txz")
 
+REQUIREMENT: Final = re.compile(
+    r"[a-z0-9][\w.-]*(?:\[[\w., -]*\])?(?:\s*[<>=!~][\w.*+!, <>=~-]*)?", re.ASCII | re.IGNORECASE
+)
+"""A package's name with extras and versions; pip and uv take addresses in more forms than one."""
+
 
 def refuse_unseen(name: str) -> None:
     """Raise UsageError for a source that must run before it can be shown: an archive, a URL.
@@ -36,7 +41,7 @@ def refuse_unseen(name: str) -> None:
         return
     if path.suffix == ".whl" and path.is_file():
         _refuse_addresses(path)
-    elif name.startswith("-") or "/" in name or "@" in name or name.endswith((".whl", *ARCHIVES)):
+    elif not REQUIREMENT.fullmatch(name) or name.endswith((".whl", *ARCHIVES)):
         raise UsageError(
             f"{name!r} is neither a wheel nor a folder here, so it cannot be shown before it runs"
             " code; download a wheel, or unpack it, and name that. Nothing was installed"
