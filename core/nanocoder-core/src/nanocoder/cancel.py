@@ -117,8 +117,7 @@ def run_each(
 
     if cancel is not None:
         cancel.check()
-    ends: queue.SimpleQueue[str] = queue.SimpleQueue()
-    outcomes: list[Outcome[T]] = []
+    ends, outcomes = queue.SimpleQueue[str](), list[Any]()
     context = copy_context()  # a tracer's span is the hook's, too
     lock, is_left_behind, began = threading.Lock(), False, time.monotonic()
     limit_s = limit_s or threading.TIMEOUT_MAX
