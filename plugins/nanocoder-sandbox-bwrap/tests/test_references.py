@@ -21,6 +21,8 @@ PERSON = {
     for what in ("NAME", "EMAIL")
 }
 COMMIT = "echo {0} > {0}; git add {0}; git commit -qm {0}"
+LINK = 'BRANCH=$(git branch --show-current); echo "ref: refs/heads/{0}" > .git/refs/heads/{1}'
+MOVE_KEPT = "BRANCH=$(git branch --show-current); git branch -D kept; git branch kept/x"
 
 
 @pytest.fixture
@@ -233,6 +235,22 @@ HOSTILE = {
     "a path": "echo ref: refs/../../../out/file > .git/refs/heads/x",
     "a missing object": "git rev-parse HEAD | tr 0-9a-f a-f0-9 > .git/refs/heads/x",
     "a tree": "git rev-parse HEAD^{tree} > .git/refs/heads/x",
+    "a detached HEAD without a commit": "x=$(git rev-parse HEAD | tr 0-9a-f a-f0-9);"
+    " echo $x > .git/HEAD",
+    "a detached HEAD of a tree": "x=$(git rev-parse HEAD^{tree}); echo $x > .git/HEAD",
+    "a HEAD git refuses": "echo ref: refs/heads/a~b: > .git/HEAD",
+    "a HEAD that leads to itself": "echo ref: refs/heads/x | tee .git/HEAD > .git/refs/heads/x",
+    "a link to a name git refuses": f"{COMMIT.format('a')}; {LINK.format('a~b', 'x')}",
+    "a branch that leads to itself": f"{COMMIT.format('a')}; {LINK.format('$BRANCH', '$BRANCH')}",
+    "a branch without its own value": LINK.format("kept", "$BRANCH"),
+    "links that lead to each other": f"{LINK.format('x', 'y')}; {LINK.format('y', 'x')}",
+    "a link that is a folder of branches": "git pack-refs --all; git branch x/y; git pack-refs"
+    f" --all; rm -fr .git/refs/heads/x; {LINK.format('kept', 'x')}",
+    "no commit in place of a branch": f"{MOVE_KEPT}; echo {'12' * 20} > .git/refs/heads/kept/x",
+    "a name git refuses in place of a branch": f"{MOVE_KEPT}; cp .git/refs/heads/kept/x"
+    " '.git/refs/heads/kept/a..b'",
+    "a folder of a branch in place of another": f"{MOVE_KEPT}; git pack-refs --all;"
+    ' echo "$(git rev-parse HEAD) refs/heads/$BRANCH/x" >> .git/packed-refs',
     "a deep folder": "cd .git/refs; for i in $(seq 900); do mkdir d; cd d; done",
     "an empty index": "> .git/index",
     "no HEAD": "rm .git/HEAD",
@@ -252,9 +270,9 @@ def test_what_is_no_reference_of_git_changes_nothing_outside(repository, run, wa
     assert SECRET not in (repository.workspace / ".git/logs/HEAD").read_text()
     links = [path for path in (repository.workspace / ".git").rglob("*") if path.is_symlink()]
     assert links == []
-    done, changes = run(COMMIT.format("a"))
+    done, changes = run(COMMIT.format("b"))
     assert (done.returncode, done.stderr, changes) == (0, "", [])
-    assert files_of(repository) >= {"a", "file"}
+    assert files_of(repository) >= {"b", "file"}
 
 
 @pytest.mark.parametrize("path", ["refs", "refs/heads", "logs", "logs/refs", "packed-refs"])
@@ -298,3 +316,22 @@ def test_the_references_of_a_repository_of_sha256_come_back(inside):  # noqa: F8
     assert inside.start(opened.wrap(["/bin/sh", "-c", command], ()), PERSON).stderr == ""
     opened.changes()
     assert inside.git("log", "--format=%s", "y") == "second\nfirst\n"
+
+
+def test_a_symbolic_reference_as_long_as_a_hash_comes_back(repository, run):  # noqa: F811
+    target = "b" * (64 - len("ref: refs/heads/"))
+    command = f"git branch {target}; git symbolic-ref refs/remotes/origin/HEAD refs/heads/{target}"
+    assert run(command)[1] == []
+    done, changes = run(COMMIT.format("a"))
+    assert (done.returncode, done.stderr, changes) == (0, "", [])
+    head = repository.git("symbolic-ref", "refs/remotes/origin/HEAD")
+    assert head == f"refs/heads/{target}\n"
+    assert files_of(repository) >= {"a", "file"}
+
+
+def test_a_head_without_commits_and_a_link_to_it_come_back(repository, run):  # noqa: F811
+    command = "git checkout -q --orphan new; git symbolic-ref refs/heads/alias refs/heads/new"
+    assert run(command)[1] == []
+    assert repository.git("branch", "--show-current") == "new\n"
+    assert run(COMMIT.format("a"))[1] == []
+    assert repository.git("rev-parse", "alias") == repository.git("rev-parse", "HEAD")

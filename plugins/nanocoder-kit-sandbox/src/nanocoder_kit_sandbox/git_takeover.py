@@ -23,7 +23,7 @@ from nanocoder_kit_sandbox.git_files import (
     written_ns,
 )
 from nanocoder_kit_sandbox.git_folder import LOCK, PACKED, problem_of
-from nanocoder_kit_sandbox.git_transaction import update_references
+from nanocoder_kit_sandbox.git_transaction import Transaction
 
 NO_FILE: Final = "is no file that git makes"
 CONTESTED: Final = "{} changed outside, too"
@@ -73,7 +73,7 @@ class Takeover:
         return ""
 
     def write(self, folder: Path) -> str:
-        """Write the changes, by a *folder* for `update_references`; return what forbids it, or "".
+        """Write the changes, by the *folder* of a `Transaction`; return what forbids it, or "".
 
         Raises: FileExistsError for a lock that stays, OSError and ToolError where it fails.
         """
@@ -96,7 +96,15 @@ class Takeover:
             if contested := self._contested(files, {*ours}, theirs, now):
                 return CONTESTED.format(self._outside.path(contested))
             store = os.path.dirname(self._outside.path(PACKED))
-            update_references(store, folder, Path(self._workspace), there, ours)
+            head = self._new[HEAD].strip() if HEAD in files else b""
+            transaction = Transaction(store, folder, Path(self._workspace), there, ours, head)
+            transaction.check()
+            for name, value in transaction.symbolic.items():
+                os.makedirs(os.path.dirname(self._outside.path(name)), exist_ok=True)
+                self._lock(name, value + b"\n")
+            transaction.commit()
+            for name in transaction.symbolic:
+                self._finish(name)
             self._write_logs(now, {*before, *new, HEAD})
             # As a commit does it; until then the lock of the index keeps others from one.
             for name in sorted(files, key=lambda name: (name == INDEX, name == HEAD)):

@@ -1,16 +1,17 @@
 """Changes of references in a repository outside, by git itself."""
 
 import os
-from collections.abc import Iterator, Mapping
+import tempfile
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from functools import partial
-from pathlib import Path, PurePosixPath
-from typing import Final
+from pathlib import Path
+from typing import Final, TypeGuard
 
+from nanocoder import ToolError
 from nanocoder_kit_process.git import git
 
-from nanocoder_kit_sandbox.git_files import SYMBOLIC
-from nanocoder_kit_sandbox.git_folder import PACKED
+from nanocoder_kit_sandbox.git_files import HEAD, SYMBOLIC
+from nanocoder_kit_sandbox.git_folder import PACKED, is_hash
 
 _SETTINGS: Final = """\
 [core]
@@ -22,57 +23,146 @@ packedRefsTimeout = 2000
 objectFormat = {}
 """
 _SHA256_CHARS: Final = 64
+_MAX_STEPS: Final = 3
+"""How many references may lead to a value one by one; git itself follows two more."""
 
 Values = Mapping[str, bytes | None]
 """The contents of references, by their names; None for a reference that is missing."""
 
 
-def update_references(store: str, folder: Path, workspace: Path, old: Values, new: Values) -> None:
-    """Give references their *new* values, all or none, if they have the *old* ones until then.
+class Transaction:
+    """A change of references in *store* from their *old* values to *new* ones, all or none.
 
     Git does it, with its locks, in a *folder* of ours that leads to the references and objects of
-    *store*, but to no settings, hooks and logs. Raises: ToolError (git_failed), OSError.
+    *store*, but to no settings, hooks and logs. *head* is what HEAD gets besides, "" for no change.
+    That and the symbolic references are written by others, between `check` and `commit`.
     """
-    if not new:
-        return
-    length = max(len(value) for value in (*old.values(), *new.values()) if value is not None)
-    folder.mkdir(exist_ok=True)
-    (folder / "HEAD").write_text("ref: refs/heads/none\n", encoding="ascii")
-    settings = _SETTINGS.format("sha256" if length == _SHA256_CHARS else "sha1")
-    (folder / "config").write_text(settings, encoding="ascii")
-    for name in ("refs", PACKED):
-        with suppress(FileExistsError):
-            (folder / name).symlink_to(f"{store}/{name}")
-    variables = {"GIT_DIR": str(folder), "GIT_OBJECT_DIRECTORY": f"{store}/objects"}
-    run = partial(git, folder, workspace=workspace, variables=variables)
-    run("update-ref", "--no-deref", "--stdin", "-z", feed=b"".join(_transactions(old, new)))
-    for name, value in new.items():
-        if value is not None and value.startswith(SYMBOLIC):
-            run("symbolic-ref", name, os.fsdecode(value.removeprefix(SYMBOLIC)))
+
+    def __init__(
+        self, store: str, folder: Path, workspace: Path, old: Values, new: Values, head: bytes
+    ) -> None:
+        self._store, self._folder, self._workspace = store, folder, workspace
+        self._old, self._new, self._head = old, new, head
+        self._after = {name: value for name, value in {**old, **new}.items() if value is not None}
+        self.symbolic = {name: value for name, value in new.items() if is_symbolic(value)}
+        """The symbolic references among the new values."""
+        named = {name for name, value in new.items() if value is not None}
+        above = _above(named)
+        self._blocking = {
+            name
+            for name in new.keys() - named
+            if name in above or not named.isdisjoint(_above([name]))
+        }
+        """Those to be deleted first, in a transaction of its own: they are in the way of others."""
+
+    def check(self) -> None:
+        """Raise ToolError (git_failed) for what cannot be committed, also OSError.
+
+        A transaction alone needs no such check: git makes it before the first change.
+        """
+        if not (self._blocking or self.symbolic or self._head):
+            return
+        heads = {HEAD: self._head} if self._head else {}
+        self._check_names()
+        for name, value in {**self._after, **heads}.items():
+            if is_symbolic(value):
+                self._check_steps(name, value)
+        asked = {**(self._new if self._blocking else {}), **heads}
+        values = {name: value for name, value in asked.items() if value and is_hash(value)}
+        links = filter(is_symbolic, (*self.symbolic.values(), self._head))
+        unborn = {os.fsdecode(_target(link)) for link in links} - self._after.keys()
+        if not values and not unborn:
+            return
+        feed = b"start\0"
+        for name, value in values.items():
+            feed += _command(os.fsencode(name), b"", value)
+        feed += b"prepare\0abort\0start\0"
+        for name in sorted(unborn):
+            feed += b"verify %b\0\0" % os.fsencode(name)
+        self._folder.mkdir(exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=self._folder) as empty:
+            Path(empty, "refs").mkdir()
+            self._run(Path(empty), feed + b"abort\0")
+
+    def commit(self) -> None:
+        """Write the values, if until then the references have the old ones.
+
+        Raises: ToolError (git_failed), OSError.
+        """
+        names = self._new.keys() - self.symbolic
+        feed = b""
+        for together in filter(None, (self._blocking, names - self._blocking)):
+            feed += b"start\0"
+            for name in sorted(together):
+                feed += _command(os.fsencode(name), self._old.get(name), self._new[name])
+            feed += b"commit\0"
+        if not feed:
+            return
+        self._folder.mkdir(exist_ok=True)
+        for name in ("refs", PACKED):
+            with suppress(FileExistsError):
+                (self._folder / name).symlink_to(f"{self._store}/{name}")
+        self._run(self._folder, feed)
+
+    def _check_names(self) -> None:
+        """Raise ToolError where one reference would be a folder of another, or lose its value."""
+        above = _above(self._after)
+        for name in self._new.keys() & self._after.keys():
+            folders = _above([name])
+            is_taken = name in self.symbolic and not folders.isdisjoint(self._old)
+            if is_taken or name in above or not folders.isdisjoint(self._after):
+                raise _refusal(name, "is the name of a folder of references, or in a reference")
+            earlier = self._old.get(name)
+            if name in self.symbolic and earlier is not None and not is_symbolic(earlier):
+                raise _refusal(name, "names another reference now, and its own value is lost")
+
+    def _check_steps(self, name: str, value: bytes) -> None:
+        step: bytes | None = value
+        for _ in range(_MAX_STEPS):
+            if not is_symbolic(step):
+                return
+            step = self._after.get(os.fsdecode(_target(step)))
+        if is_symbolic(step):
+            raise _refusal(name, "leads to itself, or over too many references")
+
+    def _run(self, folder: Path, feed: bytes) -> None:
+        (folder / HEAD).write_text("ref: refs/heads/none\n", encoding="ascii")
+        values = (*self._old.values(), *self._new.values(), self._head)
+        is_sha256 = any(
+            value and len(value) == _SHA256_CHARS and is_hash(value) for value in values
+        )
+        settings = _SETTINGS.format("sha256" if is_sha256 else "sha1")
+        (folder / "config").write_text(settings, encoding="ascii")
+        variables = {"GIT_DIR": str(folder), "GIT_OBJECT_DIRECTORY": f"{self._store}/objects"}
+        words = ("update-ref", "--no-deref", "--stdin", "-z")
+        git(folder, *words, workspace=self._workspace, variables=variables, feed=feed)
 
 
-def _transactions(old: Values, new: Values) -> Iterator[bytes]:
-    """Yield the words for git; first, in a transaction of its own, what is in the way of others."""
-    targets = {name for name, value in new.items() if value is not None}
-    above = {str(folder) for name in targets for folder in PurePosixPath(name).parents}
-    blocking = {
-        name
-        for name in new.keys() - targets
-        if name in above or not targets.isdisjoint(map(str, PurePosixPath(name).parents))
-    }
-    for names in filter(None, (blocking, new.keys() - blocking)):
-        yield b"start\0"
-        for name in sorted(names):
-            yield _command(os.fsencode(name), old.get(name), new[name])
-        yield b"commit\0"
+def is_symbolic(value: bytes | None) -> TypeGuard[bytes]:
+    """Return True if a reference of this *value* names another one."""
+    return value is not None and value.startswith(SYMBOLIC)
+
+
+def _target(value: bytes) -> bytes:
+    return value.removeprefix(SYMBOLIC)
+
+
+def _above(names: Iterable[str]) -> set[str]:
+    """Return the folders that *names* are in."""
+    folders: set[str] = set()
+    for name in names:
+        while (name := name.rpartition("/")[0]) and name not in folders:
+            folders.add(name)
+    return folders
+
+
+def _refusal(name: str, problem: str) -> ToolError:
+    return ToolError(f"{name} {problem}", error_class="git_failed")
 
 
 def _command(name: bytes, old: bytes | None, new: bytes | None) -> bytes:
-    """Return the words that change one reference; those of a symbolic one are not compared."""
-    if new is not None and new.startswith(SYMBOLIC):
-        return b""
-    is_compared = old is None or not old.startswith(SYMBOLIC)
+    """Return the words that change one reference; an old value that is symbolic is not compared."""
+    before = b"" if is_symbolic(old) else old
     if new is None:
-        return b"delete %b\0%b\0" % (name, old if old is not None and is_compared else b"")
-    before = (b"0" * len(new) if old is None else old) if is_compared else b""
-    return b"update %b\0%b\0%b\0" % (name, new, before)
+        return b"delete %b\0%b\0" % (name, before or b"")
+    return b"update %b\0%b\0%b\0" % (name, new, b"0" * len(new) if before is None else before)
