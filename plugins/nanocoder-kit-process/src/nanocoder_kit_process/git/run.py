@@ -8,9 +8,10 @@ import contextlib
 import os
 import signal
 import subprocess
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from nanocoder import Cancel, ToolError
 
@@ -60,6 +61,8 @@ _OF_COMMAND: Final = {
 _OF_FILTERS: Final = (".clean", ".smudge", ".process", ".required")
 LIMIT_S: Final = 60.0
 POLL_S: Final = 0.05
+GRACE_S: Final = 5.0
+"""The time in which a git that is ended may remove its locks."""
 
 
 def git(
@@ -114,17 +117,23 @@ def _output(
     limit_s: float = LIMIT_S,
     feed: bytes | None = None,
 ) -> bytes:
-    process = subprocess.Popen(
-        argv,
-        cwd=folder,
-        env=variables,
-        stdin=subprocess.DEVNULL if feed is None else subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
     command = argv[len(OPTIONS) + 3]
-    output, errors = _communicate(process, command, cancel, limit_s, feed)
+    with contextlib.ExitStack() as opened:
+        source: IO[bytes] | int = subprocess.DEVNULL
+        if feed is not None:  # no pipe: what is polled takes no more input after the first time
+            source = opened.enter_context(tempfile.TemporaryFile())
+            source.write(feed)
+            source.seek(0)
+        process = subprocess.Popen(
+            argv,
+            cwd=folder,
+            env=variables,
+            stdin=source,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        output, errors = _communicate(process, command, cancel, limit_s)
     if process.returncode not in fine:
         message = errors.decode("utf-8", "replace").strip() or f"exit code {process.returncode}"
         raise ToolError(f"git {command} failed: {message}", error_class="git_failed")
@@ -132,26 +141,30 @@ def _output(
 
 
 def _communicate(
-    process: "subprocess.Popen[bytes]",
-    command: str,
-    cancel: Cancel | None,
-    limit_s: float,
-    feed: bytes | None,
+    process: "subprocess.Popen[bytes]", command: str, cancel: Cancel | None, limit_s: float
 ) -> tuple[bytes, bytes]:
     waited_s = 0.0
     while True:
         try:
             # Git is polled, so that a cancel ends it at once.
-            return process.communicate(feed, timeout=POLL_S)
+            return process.communicate(timeout=POLL_S)
         except subprocess.TimeoutExpired:
-            waited_s, feed = waited_s + POLL_S, None
+            waited_s += POLL_S
         is_late = waited_s >= limit_s
         if is_late or (cancel is not None and cancel.is_set()):
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
+            _end(process)
             if cancel is not None:
                 cancel.check()
             raise ToolError(
                 f"git {command} took longer than {limit_s:g} s", error_class="git_failed"
             )
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """End git and its children, by a signal at which git removes its locks, if that is enough."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.communicate(timeout=GRACE_S)
+            return
