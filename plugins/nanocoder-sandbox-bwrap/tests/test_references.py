@@ -251,6 +251,7 @@ HOSTILE = {
     " '.git/refs/heads/kept/a..b'",
     "a folder of a branch in place of another": f"{MOVE_KEPT}; git pack-refs --all;"
     ' echo "$(git rev-parse HEAD) refs/heads/$BRANCH/x" >> .git/packed-refs',
+    "the end of all history": "git rev-parse HEAD > .git/shallow",
     "a deep folder": "cd .git/refs; for i in $(seq 900); do mkdir d; cd d; done",
     "an empty index": "> .git/index",
     "no HEAD": "rm .git/HEAD",
@@ -335,3 +336,14 @@ def test_a_head_without_commits_and_a_link_to_it_come_back(repository, run):  # 
     assert repository.git("branch", "--show-current") == "new\n"
     assert run(COMMIT.format("a"))[1] == []
     assert repository.git("rev-parse", "alias") == repository.git("rev-parse", "HEAD")
+
+
+@pytest.mark.parametrize("way", ["rm .git/shallow", ": > .git/shallow"])
+def test_history_goes_on_ending_where_it_ended(repository, run, way):  # noqa: F811
+    shallow = repository.workspace / ".git/shallow"
+    shallow.write_text(repository.git("rev-parse", "HEAD"))
+    before = shallow.read_text()
+    done, changes = run(f"{way}; {COMMIT.format('a')}")
+    assert (done.returncode, done.stderr, changes) == (0, "", [])
+    assert files_of(repository) >= {"a", "file"}
+    assert shallow.read_text() == before == run("cat .git/shallow")[0].stdout

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 _FOLDERS: Final = frozenset(("objects", "refs", "logs", "rr-cache"))
 PACKED: Final = "packed-refs"
-_OF_REPOSITORY: Final = frozenset((PACKED, "config", "shallow", "gc.pid", "gc.log"))
+SHALLOW: Final = "shallow"
+_OF_REPOSITORY: Final = frozenset((PACKED, "config", SHALLOW, "gc.pid", "gc.log"))
 _FILES: Final = _OF_REPOSITORY | frozenset(
     ("HEAD", "index", "AUTO_MERGE", "MERGE_MODE", "MERGE_RR", "MERGE_AUTOSTASH")
 )
@@ -27,9 +28,10 @@ _TEMPORARY: Final = ("index.stash.", "next-index-")
 _OTHER_OBJECTS: Final = ("objects/info/alternates", "objects/info/http-alternates")
 """Files that name folders of other objects."""
 _KEPT: Final = frozenset(
-    ("", "HEAD", "index", "packed-refs", "config", "objects", "refs", "objects/info")
+    ("", "HEAD", "index", "packed-refs", "config", SHALLOW, "objects", "refs", "objects/info")
 )
-"""Without these, or with others, git takes another folder for the repository, or writes elsewhere.
+"""Without these, or with others, git takes another folder for the repository, writes elsewhere, or
+removes history.
 
 So they stay, and a file among them is replaced only by a copy of what is beside it, its lock.
 """
@@ -39,12 +41,10 @@ _NEW: Final = ".new"
 UNDER_WAY: Final = ("rebase-merge", "rebase-apply", "sequencer")
 """Folders of a rebase and the like, which say what git starts when it goes on."""
 _BESIDE: Final = ".from-sandbox"
-_OF_HASHES: Final = (
-    *("ORIG_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "AUTO_MERGE", "shallow"),
-)
-OF_REPOSITORY: Final = ("packed-refs", "shallow")
+_OF_HASHES: Final = (*("ORIG_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "AUTO_MERGE"),)
+OF_REPOSITORY: Final = ("packed-refs", SHALLOW)
 OF_CHECKOUT: Final = (
-    *("HEAD", "index", *_OF_HASHES[:-1], "FETCH_HEAD", "MERGE_MODE"),
+    *("HEAD", "index", *_OF_HASHES, "FETCH_HEAD", "MERGE_MODE"),
     *("COMMIT_EDITMSG", "MERGE_MSG", "SQUASH_MSG"),
 )
 """The files that come back from a copy; those of a checkout lie elsewhere in a worktree's."""
@@ -116,8 +116,6 @@ class GitFolder:
     def _problem_of(self, path: str, content: bytes) -> str:
         name = os.path.basename(path)
         own = read_file(path) if os.path.lexists(path) else b""
-        if name == "config":  # git writes it anew also when it only looks for something
-            return "" if content == own else "cannot be changed in the sandbox"
         sys.path += [path for path in self._libraries if path not in sys.path]
         for package_name in ("nanocoder_kit_process", "nanocoder_kit_process.git"):
             # The imports of the packages themselves take longer than the rest.
@@ -136,6 +134,8 @@ def problem_of(
     *name* is that of the file in `.git`, and *denied* the paths of *workspace* that no command
     changes.
     """
+    if name in ("config", SHALLOW):  # git writes them anew also when it only looks for something
+        return "" if content == own else "cannot be changed in the sandbox"
     if name == "index":
         # Few commands get here, and what is imported takes longer than most of them.
         from nanocoder_kit_process.git.arriving import problem_of_index

@@ -22,7 +22,7 @@ from nanocoder_kit_sandbox.git_files import (
     references,
     written_ns,
 )
-from nanocoder_kit_sandbox.git_folder import LOCK, PACKED, problem_of
+from nanocoder_kit_sandbox.git_folder import LOCK, PACKED, SHALLOW, problem_of
 from nanocoder_kit_sandbox.git_transaction import Transaction
 
 NO_FILE: Final = "is no file that git makes"
@@ -48,6 +48,10 @@ class Takeover:
             for name in {*base, *self._new}
             if self._new.get(name) not in (base.get(name), now.get(name))
         }
+        # Where history ends, it may go on ending outside; but no more of it may be cut off.
+        ends, own = ({*files.get(SHALLOW, b"").split()} for files in (new, now))
+        if ends <= own:
+            self._changed.discard(SHALLOW)
         self._held: dict[str, str] = {}
 
     def check(self, denied: frozenset[str]) -> str:
