@@ -54,3 +54,46 @@ def test_what_a_command_commits_is_kept_from_the_next_one(repository):
         repository.start(box.wrap(["/bin/sh", "-c", command], ()))
     assert box.changes() != []
     assert repository.git("log", "-1", "--format=%s") == "new\n"
+
+
+DERIVED = {
+    "new": "printf garbage > $PACKS/multi-pack-index",
+    "beside a pack": "for name in $PACKS/*.pack; do printf x > ${name%pack}bitmap; done",
+    "in place of another": "git repack -q; git multi-pack-index write; rm -f $PACKS/multi*;"
+    " head -c 2000 /dev/zero > $PACKS/multi-pack-index",
+    "a link": "ln -s $OUT/file $PACKS/multi-pack-index",
+    "a folder": "mkdir -p $PACKS/multi-pack-index/a",
+}
+
+
+@pytest.mark.rows(2)
+@pytest.mark.parametrize("is_there", [False, True])
+@pytest.mark.parametrize("way", DERIVED)
+def test_no_command_forges_what_git_derives_from_packs(repository, way, is_there):
+    repository.git("repack", "-qad")
+    packs = repository.workspace / ".git/objects/pack"
+    if is_there:
+        repository.git("multi-pack-index", "write")
+    before = {path: path.read_bytes() for path in packs.iterdir()}
+    box = repository.open()
+    prepare = "PACKS=.git/objects/pack; "
+    command = prepare + ("" if way == "new" else "rm -f $PACKS/multi*; ") + DERIVED[way]
+    repository.start(box.wrap(["/bin/bash", "--norc", "-c", command], ()))
+    box.changes()
+    assert {*packs.iterdir()} <= {*before}
+    assert all(path.read_bytes() == before[path] for path in packs.iterdir())
+    assert repository.git("fsck", "--strict") == ""
+    assert repository.git("multi-pack-index", "verify") == ""
+    assert "first" in repository.git("log", "--format=%s")
+
+
+def test_what_git_derived_from_packs_before_stays(repository):
+    repository.git("repack", "-qad")
+    repository.git("multi-pack-index", "write")
+    index = repository.workspace / ".git/objects/pack/multi-pack-index"
+    before = index.stat().st_ctime_ns
+    box = repository.open()
+    for _ in range(2):
+        repository.start(box.wrap(["/bin/sh", "-c", "git log; git status"], ()))
+        box.changes()
+    assert index.stat().st_ctime_ns == before

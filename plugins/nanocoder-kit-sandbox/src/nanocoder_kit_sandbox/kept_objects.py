@@ -19,7 +19,10 @@ from nanocoder_kit_sandbox.unchanged import Unchanged
 PREFIX: Final = "nanocoder-objects-"
 """The prefix of directories in `.git` that hold the second names."""
 _FOLDERS: Final = re.compile(r"pack|[0-9a-f]{2}")
-_OBJECT: Final = re.compile(r"[0-9a-f]{38,62}|pack-[0-9a-f]+\.\w+")
+_PACKS: Final = "pack"
+_OBJECT: Final = re.compile(r"[0-9a-f]{38,62}|pack-[0-9a-f]+\.(?!bitmap$|rev$)\w+")
+_DERIVED: Final = re.compile(r"multi-pack-index(?!\.lock$).*|pack-[0-9a-f]+\.(bitmap|rev)")
+"""What git computes from packs, and then believes instead of them; it can do without."""
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 Objects = dict[str, int]
@@ -32,6 +35,7 @@ class KeptObjects:
     def __init__(self, name: str) -> None:
         self._name, self._objects, self._copies = name, "", ""
         self._is_whole = True
+        self._derived: dict[str, tuple[int, ...]] = {}
         self._known: dict[str, Objects] = {}
         self._folders = Unchanged(_listed)
 
@@ -40,6 +44,7 @@ class KeptObjects:
         if self._objects != f"{git}/objects":
             self.close()
             self._objects, self._copies = f"{git}/objects", f"{git}/{PREFIX}{self._name}"
+            self._derived = dict(self._derived_now())
         if not os.path.isdir(self._copies):
             self._known = {}
         for folder in _folders_in(self._objects):
@@ -63,6 +68,7 @@ class KeptObjects:
     def put_back(self) -> int:
         """Put back the kept objects that are missing; return their number.
 
+        What git would believe instead of them is removed, unless it was there before the session.
         One that cannot be put back keeps none of the others from it. Raises: OSError.
         """
         count, problem = 0, None
@@ -71,6 +77,10 @@ class KeptObjects:
                 count += self._put_back(folder, objects)
             except OSError as error:
                 problem = problem or error
+        try:
+            self._remove_derived()
+        except OSError as error:
+            problem = problem or error
         self._is_whole = problem is None
         if problem is not None:
             raise problem
@@ -98,6 +108,23 @@ class KeptObjects:
         """Remove the second names, unless an object has no other that could be put back."""
         if self._is_whole:
             shutil.rmtree(self._copies, ignore_errors=True)
+
+    def _derived_now(self) -> Iterator[tuple[str, tuple[int, ...]]]:
+        """Yield the name of each derived file, and its state, which differs after a change."""
+        packs, names = f"{self._objects}/{_PACKS}", list[str]()
+        with suppress(FileNotFoundError, NotADirectoryError):
+            names = os.listdir(packs)
+        for name in filter(_DERIVED.fullmatch, names):
+            with suppress(FileNotFoundError):
+                facts = os.lstat(f"{packs}/{name}")
+                yield name, (facts.st_ino, facts.st_ctime_ns, facts.st_size)
+
+    def _remove_derived(self) -> None:
+        changed = [name for name, state in self._derived_now() if self._derived.get(name) != state]
+        if changed:
+            with opened_folder(self._objects, _PACKS) as folder:
+                for name in changed:
+                    remove(name, folder)
 
     @contextmanager
     def _opened(self, folder: str) -> Iterator[tuple[int, int]]:
