@@ -15,7 +15,7 @@ from nanocoder import ToolError
 from nanocoder_kit_sandbox import arrivals
 from nanocoder_kit_sandbox.inside import MAX_LINES, MORE
 from nanocoder_kit_sandbox.sandbox_files import START_S
-from sandboxed_place import PYTHON
+from sandboxed_place import DEEPEN, PYTHON
 
 CLOCK_S = 2.1
 """After it what was read of a folder is trusted."""
@@ -54,6 +54,28 @@ def test_a_protected_name_that_appears_is_moved_away(repository, command, name):
     assert len(lines) == 1
     assert lines[0].startswith(f"{name} was made in the sandbox and is now ")
     assert box.changes() == []
+
+
+def test_a_protected_name_with_a_deep_tree_is_moved_away(repository):
+    box = repository.open()
+    command = f"mkdir .vscode; echo x > .vscode/tasks.json; {DEEPEN} .vscode"
+    repository.start(box.wrap(["/bin/sh", "-c", command], ()))
+    lines = box.changes()
+    assert not (repository.workspace / ".vscode").exists()
+    assert (repository.workspace / "from-sandbox-_vscode/tasks.json").exists()
+    assert lines[0].startswith(".vscode was made in the sandbox and is now from-sandbox-_vscode")
+    assert all(len(line) < 500 for line in lines)
+
+
+def test_a_deep_tree_in_git_keeps_no_protected_name(repository):
+    box = repository.open()
+    command = f"rm .git/HEAD; {DEEPEN} .git/ORIG_HEAD; {DEEPEN} .git/HEAD; echo > .envrc"
+    repository.start(box.wrap(["/bin/sh", "-c", command], ()))
+    box.changes()
+    repository.close()
+    assert not (repository.workspace / ".envrc").exists()
+    assert not [*repository.workspace.glob(".git/nanocoder-*")]
+    assert "second" in repository.git("log")
 
 
 def test_what_the_person_made_stays(repository):

@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 from sandbox_arrivals import await_path
+from sandboxed_place import DEEPEN
 
 SESSION = """
 import subprocess, sys
@@ -47,6 +48,15 @@ def test_no_file_stays_of_a_killed_session(repository, box):
         repository.close()
     assert not folder.with_suffix(".lease").exists()
     assert not folder.parent.exists()
+
+
+def test_no_deep_tree_stays_of_a_session(repository):
+    box = repository.open()
+    repository.start(box.wrap(["/bin/sh", "-c", f"{DEEPEN} $TMPDIR/x"], ()))
+    folder = only_place(repository)
+    assert (folder / "tmp/x/d").exists()
+    repository.close()
+    assert not folder.exists()
 
 
 def test_a_folder_stays_while_something_runs_that_has_its_files(repository):

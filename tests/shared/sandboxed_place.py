@@ -5,7 +5,6 @@ The plugin's tests have a fixture *box*, which opens a sandbox: `box(session, se
 
 import atexit
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,11 +15,19 @@ import pytest
 from nanocoder import PathFilter, SessionInfo
 from nanocoder_files import Readable
 from nanocoder_kit_process import environment
+from nanocoder_kit_process.trees import remove_tree
 from nanocoder_kit_sandbox import Settings
 
 SECRET = "SECRET-7f3a"
 SYSTEM_PYTHON = "/usr/bin/python3"
 PYTHON = f"{SYSTEM_PYTHON if os.path.exists(SYSTEM_PYTHON) else sys.executable} -I -S -c"
+DEEPEN = f"""{PYTHON} 'import os, sys
+os.makedirs(sys.argv[1], exist_ok=True)
+os.chdir(sys.argv[1])
+for _ in range(3_000):
+    os.mkdir("d")
+    os.chdir("d")'"""
+"""Makes a folder with more levels than a path can have."""
 TIME_S = 60
 EMPTY: Mapping[str, str] = {}
 Done = subprocess.CompletedProcess
@@ -119,10 +126,10 @@ def inside(box, monkeypatch):
     place = Inside(root, box)
     yield place
     place.close()
-    shutil.rmtree(tmp)
+    remove_tree(tmp)
     # bubblewrap hides each socket that a program listens on, and fails where the socket is removed
     # meanwhile: tests in other processes begin while this one ends.
-    atexit.register(shutil.rmtree, root)
+    atexit.register(remove_tree, root)
 
 
 @pytest.fixture
@@ -131,7 +138,7 @@ def below_tmp():
     folder = Path(tempfile.mkdtemp(prefix="nanocoder-test-", dir="/tmp"))
     folder.chmod(0o755)
     yield folder
-    shutil.rmtree(folder)
+    remove_tree(folder)
 
 
 @pytest.fixture

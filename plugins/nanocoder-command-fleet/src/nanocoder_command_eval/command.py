@@ -14,7 +14,7 @@ from nanocoder_kit_batch.consent import refuse_unread_checks
 from nanocoder_kit_batch.installed import names_of_sets
 from nanocoder_kit_batch.own_files import own_folder, write_own
 from nanocoder_kit_batch.suites import RESOURCE, SuiteTask, read_folder
-from nanocoder_kit_batch.trees import remove_tree
+from nanocoder_kit_process.trees import remove_tree
 
 from nanocoder_command_eval.comparison import NOTES, compare
 from nanocoder_command_eval.criteria import read_criteria
@@ -136,8 +136,11 @@ def _laid_out(task: SuiteTask, folder: Path) -> Path:
     below = ("sources", task.digest, task.name)
     source = folder.joinpath(*below)
     with own_folder(folder, below):  # without links on its path
-        if not remove_tree(source):
-            raise UsageError(f"{source} cannot be removed as a whole; remove it by hand")
+        try:
+            remove_tree(source)
+        except OSError as error:
+            problem = f"{source} cannot be removed as a whole; remove it by hand"
+            raise UsageError(problem) from error
     task.lay_out(source)
     return source
 

@@ -15,9 +15,9 @@ from typing import Any, Final, Self
 
 from nanocoder import UsageError
 from nanocoder_files import lock_file, open_private
+from nanocoder_kit_process.trees import remove_tree
 
 from nanocoder_kit_batch.own_files import open_own, own_folder, refuse_traps, write_own
-from nanocoder_kit_batch.trees import remove_tree
 
 LINES: Final = "results.jsonl"
 ARTIFACTS: Final = "artifacts"
@@ -95,7 +95,8 @@ class Results:
         self._file = self._open()
         with own_folder(self.folder, [ARTIFACTS]):
             for key in filter(KEY.fullmatch, is_dropped):  # a file may have any key: ".."
-                remove_tree(self.folder / ARTIFACTS / key)
+                with suppress(OSError):
+                    remove_tree(self.folder / ARTIFACTS / key)
 
     def add(self, result: Mapping[str, Any], artifacts: Mapping[str, str]) -> None:
         """Store one result: first its artifacts, then its line."""

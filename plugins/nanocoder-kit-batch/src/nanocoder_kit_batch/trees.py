@@ -1,11 +1,9 @@
-"""Trees of files that a task may have made, however deep: copied, compared and removed."""
+"""Trees of files that a task may have made, however deep: copied and compared."""
 
 import os
 import shutil
-import stat
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
-from itertools import count
 from pathlib import Path
 from typing import Final
 
@@ -96,49 +94,3 @@ def stamps(folder: Path) -> Iterator[tuple[str, Stamp]]:
 
 def _stamp(status: os.stat_result) -> Stamp:
     return (status.st_size, status.st_mtime_ns, status.st_ino, status.st_mode)
-
-
-def remove_tree(folder: Path) -> bool:
-    """Remove *folder* with all that is in it; False if something of it stays.
-
-    Each folder in it is first moved to the top, so that no path is too long and nothing recurses.
-    """
-    numbers = count()
-    waiting = [str(folder)]
-    while waiting:
-        path = waiting.pop()
-        with suppress(OSError):
-            _make_writable(path)
-            with os.scandir(path) as listing:
-                entries = list(listing)
-            for entry in entries:
-                waiting += _removed(entry, folder, numbers)
-        with suppress(OSError):
-            os.rmdir(path)
-    with suppress(OSError):
-        folder.rmdir()
-    return not os.path.lexists(folder)
-
-
-def _removed(entry: "os.DirEntry[str]", top: Path, numbers: Iterator[int]) -> list[str]:
-    """Remove a file, or move a folder to *top* and return its new path."""
-    try:
-        if not entry.is_dir(follow_symlinks=False):
-            os.unlink(entry.path)
-            return []
-        _make_writable(entry.path)
-        new_path = next(
-            path for number in numbers if not os.path.lexists(path := top / f".removed-{number}")
-        )
-        os.rename(entry.path, new_path)
-    except OSError:
-        return []
-    return [str(new_path)]
-
-
-def _make_writable(folder: str) -> None:
-    mode = os.lstat(folder).st_mode
-    if (
-        stat.S_ISDIR(mode) and mode & stat.S_IRWXU != stat.S_IRWXU
-    ):  # also removes folders that a task made unreadable
-        os.chmod(folder, 0o700)

@@ -25,9 +25,10 @@ from nanocoder import (
 )
 from nanocoder_files import lock_file
 from nanocoder_kit_process.git import find_top, git
+from nanocoder_kit_process.trees import remove_tree
 
 from nanocoder_kit_batch.patches import MAX_FILE_BYTES, diff_of
-from nanocoder_kit_batch.trees import Stamp, copy_tree, remove_tree, stamps
+from nanocoder_kit_batch.trees import Stamp, copy_tree, stamps
 
 PREFIX: Final = "nanocoder-batch-"
 LOCK: Final = "lock"
@@ -219,7 +220,9 @@ def _remove_worktrees(batch_folder: Path) -> None:
 
 
 def _remove(folder: Path) -> None:
-    if not remove_tree(folder):
+    try:
+        remove_tree(folder)
+    except OSError:
         _report_leftover(str(folder))
 
 

@@ -1,13 +1,15 @@
 """A private folder that its process deletes, or the next process with such a folder."""
 
 import os
-import shutil
 import stat
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from nanocoder_files import lock_file
+
+from nanocoder_kit_process.trees import remove_tree
 
 NEW: Final = "nanocoder-new-"
 
@@ -27,7 +29,8 @@ class TemporaryFolder:
     def remove(self) -> None:
         """Delete it with all that is in it; a second time does nothing."""
         if self._descriptor >= 0:
-            shutil.rmtree(self.path, ignore_errors=True)
+            with suppress(OSError):
+                remove_tree(self.path)
             os.close(self._descriptor)
             self._descriptor = -1
 
@@ -42,7 +45,8 @@ def _remove_orphans(parent: Path, prefix: str) -> None:
             descriptor = _lock(path)
         except OSError:  # in use, or gone by now
             continue
-        shutil.rmtree(path, ignore_errors=True)
+        with suppress(OSError):
+            remove_tree(path)
         os.close(descriptor)
 
 

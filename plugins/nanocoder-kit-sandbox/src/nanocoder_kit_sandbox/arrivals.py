@@ -14,7 +14,9 @@ from typing import Final
 from nanocoder import ToolError
 from nanocoder_files import closing_file, protection_of
 from nanocoder_kit_process.git import reason_not_harmless
+from nanocoder_kit_process.trees import give_rights
 
+from nanocoder_kit_sandbox.layers import clip_path
 from nanocoder_kit_sandbox.survey import GIT, Surveyed
 
 MARK: Final = "from-sandbox-"
@@ -54,9 +56,9 @@ class Arrivals:
         Raises: ToolError (withheld) where a program makes names faster than they are moved.
         """
         lines: list[str] = []
+        names = look()
         until = time.monotonic() + MOVES_S
         while True:
-            names = look()
             new = [name for name in names.protected if self._is_new(name)]
             installed = {name for name in new if name in names.programs and not self._is_run(name)}
             self.installed |= installed
@@ -69,6 +71,7 @@ class Arrivals:
                 reason = names.by_rule.get(name) or _reason(name)
                 line = self._undo(name, reason, is_closed=name in names.closed)
                 lines += [line] if line else []
+            names = look()
 
     def _is_new(self, name: str) -> bool:
         if name in self._expected:
@@ -102,26 +105,27 @@ class Arrivals:
         "": it is gone.
         """
         folder, _, last = name.rpartition("/")
+        path = clip_path(name)
         try:
             outer = self._open(folder)
         except OSError:  # gone, or no folder any more
             return ""
         with closing_file(outer):
             if is_closed and _is_opened_up(last, outer):
-                return f"{name} could not be listed after a program in the sandbox, and now can"
+                return f"{path} could not be listed after a program in the sandbox, and now can"
             if is_closed:
                 self._expected[name] = self._kind(name)
-                return f"{name} was made in the sandbox and cannot be looked into"
+                return f"{path} was made in the sandbox and cannot be looked into"
             try:
                 fresh = _move(last, outer)
             except FileNotFoundError:
                 return ""
             except OSError as error:
                 self._expected[name] = None  # it is said once
-                return f"{name} was made in the sandbox and cannot be moved away: {error.strerror}"
+                return f"{path} was made in the sandbox and cannot be moved away: {error.strerror}"
         beside = f"{folder}/{fresh}" if folder else fresh
         self._expected[beside] = self._kind(beside)  # a rule may be about this name, too
-        return f"{name} was made in the sandbox and is now {beside}: {reason}"
+        return f"{path} was made in the sandbox and is now {clip_path(beside)}: {reason}"
 
     def _open(self, folder: str) -> int:
         """Open a folder without following a link, which could lead out; raises OSError."""
@@ -133,15 +137,10 @@ class Arrivals:
 
 
 def _is_opened_up(name: str, folder: int) -> bool:
-    """Give us, its owner, every right on a folder, no link; tell whether that was missing."""
     try:
-        with closing_file(os.open(name, _FOLDER | os.O_PATH, dir_fd=folder)) as descriptor:
-            mode = stat.S_IMODE(os.fstat(descriptor).st_mode)
-            # Such a descriptor's file can be changed by its name in /proc only.
-            os.chmod(f"/proc/self/fd/{descriptor}", mode | stat.S_IRWXU)
+        return give_rights(name, folder)
     except OSError:
         return False
-    return mode & stat.S_IRWXU != stat.S_IRWXU
 
 
 def _move(name: str, folder: int) -> str:
@@ -156,9 +155,9 @@ def _move(name: str, folder: int) -> str:
 
 def _too_many(name: str) -> str:
     return (
-        f"the result is withheld: programs in the sandbox made more names like {name!r}, which"
-        f" others act by, than could be moved away in {MOVES_S:.0f} seconds; end what runs inside,"
-        " and remove them"
+        f"the result is withheld: programs in the sandbox made more names like {clip_path(name)!r},"
+        f" which others act by, than could be moved away in {MOVES_S:.0f} seconds; end what runs"
+        " inside, and remove them"
     )
 
 

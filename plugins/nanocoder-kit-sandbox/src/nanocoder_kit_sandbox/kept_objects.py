@@ -6,13 +6,13 @@ program there may remove files, or put others in their place. Each that is gone 
 
 import os
 import re
-import shutil
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Final
 
 from nanocoder_files import closing_file
+from nanocoder_kit_process.trees import remove_tree
 
 from nanocoder_kit_sandbox.unchanged import Unchanged
 
@@ -107,7 +107,8 @@ class KeptObjects:
     def close(self) -> None:
         """Remove the second names, unless an object has no other that could be put back."""
         if self._is_whole:
-            shutil.rmtree(self._copies, ignore_errors=True)
+            with suppress(OSError):
+                remove_tree(self._copies)
 
     def _derived_now(self) -> Iterator[tuple[str, tuple[int, ...]]]:
         """Yield the name of each derived file, and its state, which differs after a change."""
@@ -196,7 +197,7 @@ def remove(name: str, folder: int) -> None:
     except FileNotFoundError:
         return
     except IsADirectoryError:
-        shutil.rmtree(name, dir_fd=folder)
+        remove_tree(name, folder)
 
 
 def _listed(path: str) -> Objects:

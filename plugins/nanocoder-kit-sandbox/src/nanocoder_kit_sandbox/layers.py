@@ -7,11 +7,15 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from nanocoder_kit_process.trees import walk
+
 from nanocoder_kit_sandbox.unchanged import listed
 
 MAX_FILES: Final = 10_000
 """So many changed files are counted."""
 MAX_NAMES: Final = 5
+_SHOWN_CHARS: Final = 200
+"""So many characters of a path are shown."""
 TMP: Final = "/tmp/"  # noqa: S108 - a folder of the session is seen there
 BESIDE: Final = "written to the /tmp of this session, not to that of the machine"
 CACHE_TAG: Final = "CACHEDIR.TAG"
@@ -27,8 +31,14 @@ def describe_changes(paths: list[str]) -> str:
     """Return a line that says which files of a read-only workspace would have changed."""
     more = len(paths) - MAX_NAMES
     rest = f" ({more}{'+' if len(paths) == MAX_FILES else ''} more)" if more > 0 else ""
-    names = ", ".join(paths[:MAX_NAMES])
+    names = ", ".join(map(clip_path, paths[:MAX_NAMES]))
     return f"the workspace is read-only in this mode; these files would have changed: {names}{rest}"
+
+
+def clip_path(path: str) -> str:
+    """Return a path as a message shows it, a long one without its middle."""
+    half = _SHOWN_CHARS // 2
+    return path if len(path) <= _SHOWN_CHARS else f"{path[:half]}...{path[-half:]}"
 
 
 class OwnTmp:
@@ -49,13 +59,13 @@ class OwnTmp:
         new = sorted(paths - self._told)
         self._told |= paths
         more = f" ({len(new) - MAX_NAMES} more)" if len(new) > MAX_NAMES else ""
-        return [f"{BESIDE}: {', '.join(new[:MAX_NAMES])}{more}"] if new else []
+        return [f"{BESIDE}: {', '.join(map(clip_path, new[:MAX_NAMES]))}{more}"] if new else []
 
     def _files(self) -> Iterator[str]:
         """Yield the files of /tmp itself, and all below the folder that leads to the workspace."""
         yield from _filled_files(self._tmp, self._tmp)
         above = self._root.removeprefix(TMP).partition("/")[0]
-        for top, _, _ in os.walk(f"{self._tmp}/{above}"):
+        for top, _, _ in walk(f"{self._tmp}/{above}"):
             yield from _filled_files(top, self._tmp)
 
 
@@ -68,11 +78,11 @@ def _filled_files(folder: str, tmp: str) -> Iterator[str]:
 
 
 def _changed_paths(upper: str) -> Iterator[str]:
-    for top, folders, files in os.walk(upper):
+    for top, folders, files in walk(upper):
         prefix = f"{top}/"[len(upper) + 1 :]
         # Nobody would miss a cache.
         folders[:] = [each for each in folders if not os.path.lexists(f"{top}/{each}/{CACHE_TAG}")]
         yield from (prefix + name for name in files)
         for name in folders:
-            if os.path.islink(f"{top}/{name}") or not listed(f"{top}/{name}"):
+            if not listed(f"{top}/{name}"):
                 yield f"{prefix}{name}/"  # also one that its mode closes

@@ -6,12 +6,12 @@ Beside it is a folder with the session's own files.
 import contextlib
 import fcntl
 import os
-import shutil
 import struct
 from pathlib import Path
 from typing import Final
 
 from nanocoder_files import create_locked
+from nanocoder_kit_process.trees import remove_tree
 
 SUFFIX: Final = ".lease"
 LOCK: Final = "lock"
@@ -30,7 +30,8 @@ class Lease:
 
     def end(self) -> None:
         """Remove all files of the session, the lease last, and the folder above them if empty."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            remove_tree(self.folder)
         self._path.unlink(missing_ok=True)
         self.release()
         with contextlib.suppress(OSError):

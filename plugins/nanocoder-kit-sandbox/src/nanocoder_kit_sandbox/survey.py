@@ -204,7 +204,7 @@ class Survey:
     def _is_let(self, path: str, writable: frozenset[str]) -> bool:
         if path in writable:
             return True
-        is_below = not writable.isdisjoint(ancestors((path,)))
+        is_below = path.startswith(tuple(f"{each}/" for each in writable))
         return is_below and self._is_installed(path)
 
     def _exists(self, name: str) -> bool:
@@ -296,8 +296,13 @@ def _is_kept(path: str) -> bool:
 
 def outermost(paths: list[str]) -> list[str]:
     """Return *paths* without those below another of them."""
-    outer = set(paths)
-    return [path for path in paths if outer.isdisjoint(ancestors((path,)))]
+    # Sorted so, what is below a path follows it; a program may make thousands of levels.
+    outer, last = set[str](), "/"
+    for path in sorted(f"{path}/" for path in paths):
+        if not path.startswith(last):
+            last = path
+            outer.add(path[:-1])
+    return [path for path in paths if path in outer]
 
 
 def ancestors(paths: tuple[str, ...]) -> list[str]:

@@ -1,15 +1,16 @@
 """The command lines of sandbox-exec for one session."""
 
 import os
-import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Final
 
 from nanocoder import Access, SessionInfo
 from nanocoder_files import PROTECTED_NAMES, protection_of
+from nanocoder_kit_process.trees import remove_tree
 from nanocoder_kit_sandbox import Settings, Survey, hidden_places, problem_of
 
 from nanocoder_sandbox_seatbelt.profile import Boundary, profile
@@ -70,7 +71,8 @@ class Seatbelt:
 
     def close(self) -> None:
         """Remove the session's folder for temporary files."""
-        shutil.rmtree(self._tmp, ignore_errors=True)
+        with suppress(OSError):
+            remove_tree(self._tmp)
 
     def _variables(self) -> Iterator[str]:
         yield from ("-u", "DOCKER_HOST", "-u", "SSH_AUTH_SOCK", "GIT_OPTIONAL_LOCKS=0")

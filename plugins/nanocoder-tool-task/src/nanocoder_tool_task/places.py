@@ -2,8 +2,6 @@
 
 import contextlib
 import os
-import shutil
-import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,8 +9,8 @@ from pathlib import Path
 from attrs import define
 from nanocoder import ConfigError, ToolError, cache_dir
 from nanocoder_files import lock_file
-from nanocoder_kit_process import SYSTEM_PATH, find_program
 from nanocoder_kit_process.git import git
+from nanocoder_kit_process.trees import remove_tree
 
 YOUNG_S = 60.0
 """Seconds; a younger directory without a lock may be one that another process is creating."""
@@ -123,17 +121,5 @@ def _clear(folder: Path) -> None:
 
 
 def _remove(folder: Path) -> None:
-    with contextlib.suppress(OSError, RecursionError):
-        shutil.rmtree(folder)
-    if not folder.exists():
-        return
-    # Directories without permissions, or too many levels for Python.
-    for name, *options in (("chmod", "-R", "u+rwX", "--"), ("rm", "-rf", "--")):
-        subprocess.run(
-            [find_program(name, SYSTEM_PATH) or name, *options, str(folder)],
-            env={"PATH": SYSTEM_PATH},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            check=False,
-        )
+    with contextlib.suppress(OSError):
+        remove_tree(folder)

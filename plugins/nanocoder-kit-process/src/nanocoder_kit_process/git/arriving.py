@@ -11,6 +11,7 @@ from nanocoder_kit_process.git.index import Entry, entries_of, is_repository
 from nanocoder_kit_process.git.plain import reason_not_plain
 from nanocoder_kit_process.git.repositories import GIT, read_start
 from nanocoder_kit_process.git.settings import read_settings
+from nanocoder_kit_process.trees import walk
 
 SAMPLE: Final = ".sample"
 _NAMES: Final = frozenset(
@@ -84,7 +85,7 @@ def _problem_of_path(entry: Entry) -> str:
 
 
 def _reasons(git: str) -> Iterator[str]:
-    for folder, folders, files in os.walk(git):
+    for folder, folders, files in walk(git, _refuse):
         for name in (*folders, *files):
             path = os.path.join(folder, name)
             if stat.S_IFMT(os.lstat(path).st_mode) not in (stat.S_IFDIR, stat.S_IFREG):
@@ -101,6 +102,10 @@ def _reasons(git: str) -> Iterator[str]:
         yield f"the settings in {git}/config let git write to its own files"
     if problem := problem_of_index(_content(f"{git}/index"), b"", lambda _: False):
         yield f"{git}/index {problem}"
+
+
+def _refuse(error: OSError) -> None:
+    raise error
 
 
 def _content(path: str) -> bytes:
