@@ -100,7 +100,8 @@ class Survey:
         protected += [path for path in map(_beside_modules, folders) if self._exists(path)]
         repository = find_repository(self._root)
         protected += [*named_by_settings(self._root, repository), *sorted(closed)]
-        protected = [path for path in protected if not self._is_let(path, writable)]
+        if writable:
+            protected = [path for path in protected if not self._is_let(path, writable)]
         protected = outermost(list(dict.fromkeys(protected)))
         by_rule = self._by_rule_behind_links(folders)
         for folder in folders.values():
@@ -136,12 +137,16 @@ class Survey:
 
     def _links_to_folders(self, folders: Mapping[str, _Folder]) -> dict[str, str]:
         """Return the links to *folders*, and where these are."""
-        links = (link for folder in folders.values() for link in folder.links)
+        links = [link for folder in folders.values() for link in folder.links]
+        if not links:
+            return {}
         targets = ((link, target_of(self._root, link)) for link in islice(links, MAX_BEHIND_LINKS))
         return {link: path for link, path in targets if path is not None and path in folders}
 
     def _by_rule_behind_links(self, folders: Mapping[str, _Folder]) -> dict[str, str]:
         """Return the paths that a rule keeps by names that links give them, with the reasons."""
+        if not self._links:
+            return {}
         by_rule, queue, read = dict[str, str](), [*self._links.items()], list[str]()
         for name, path in islice(queue, MAX_BEHIND_LINKS):  # it grows meanwhile
             try:
@@ -298,7 +303,7 @@ def outermost(paths: list[str]) -> list[str]:
     """Return *paths* without those below another of them."""
     # Sorted so, what is below a path follows it; a program may make thousands of levels.
     outer, last = set[str](), "/"
-    for path in sorted(f"{path}/" for path in paths):
+    for path in sorted([f"{path}/" for path in paths]):
         if not path.startswith(last):
             last = path
             outer.add(path[:-1])
