@@ -102,7 +102,8 @@ class Takeover:
             store = os.path.dirname(self._outside.path(PACKED))
             head = self._new[HEAD].strip() if HEAD in files else b""
             transaction = Transaction(store, folder, Path(self._workspace), there, ours, head)
-            transaction.check()
+            if problem := transaction.check():
+                return problem
             for name, value in transaction.symbolic.items():
                 os.makedirs(os.path.dirname(self._outside.path(name)), exist_ok=True)
                 self._lock(name, value + b"\n")

@@ -7,7 +7,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, TypeGuard
 
-from nanocoder import ToolError
 from nanocoder_kit_process.git import git
 
 from nanocoder_kit_sandbox.git_files import HEAD, SYMBOLIC
@@ -24,7 +23,7 @@ objectFormat = {}
 """
 _SHA256_CHARS: Final = 64
 _MAX_STEPS: Final = 3
-"""How many references may lead to a value one by one; git itself follows two more."""
+"""The most references that lead to a value one by one; git itself follows two more."""
 
 Values = Mapping[str, bytes | None]
 """The contents of references, by their names; None for a reference that is missing."""
@@ -55,24 +54,25 @@ class Transaction:
         }
         """Those to be deleted first, in a transaction of its own: they are in the way of others."""
 
-    def check(self) -> None:
-        """Raise ToolError (git_failed) for what cannot be committed, also OSError.
+    def check(self) -> str:
+        """Return a reason against the commit, or ""; raises ToolError (git_failed), OSError.
 
         A transaction alone needs no such check: git makes it before the first change.
         """
         if not (self._blocking or self.symbolic or self._head):
-            return
+            return ""
         heads = {HEAD: self._head} if self._head else {}
-        self._check_names()
+        if problem := self._problem_of_names():
+            return problem
         for name, value in {**self._after, **heads}.items():
-            if is_symbolic(value):
-                self._check_steps(name, value)
-        asked = {**(self._new if self._blocking else {}), **heads}
-        values = {name: value for name, value in asked.items() if value and is_hash(value)}
+            if not self._has_end(value):
+                return f"{name} leads to itself, or over too many references"
+        contents = {**(self._new if self._blocking else {}), **heads}
+        values = {name: value for name, value in contents.items() if value and is_hash(value)}
         links = filter(is_symbolic, (*self.symbolic.values(), self._head))
         unborn = {os.fsdecode(_target(link)) for link in links} - self._after.keys()
         if not values and not unborn:
-            return
+            return ""
         feed = b"start\0"
         for name, value in values.items():
             feed += _command(os.fsencode(name), b"", value)
@@ -83,6 +83,7 @@ class Transaction:
         with tempfile.TemporaryDirectory(dir=self._folder) as empty:
             Path(empty, "refs").mkdir()
             self._run(Path(empty), feed + b"abort\0")
+        return ""
 
     def commit(self) -> None:
         """Write the values, if until then the references have the old ones.
@@ -104,26 +105,25 @@ class Transaction:
                 (self._folder / name).symlink_to(f"{self._store}/{name}")
         self._run(self._folder, feed)
 
-    def _check_names(self) -> None:
-        """Raise ToolError where one reference would be a folder of another, or lose its value."""
+    def _problem_of_names(self) -> str:
+        """Return a problem of a reference that is a folder of another or loses its value, or ""."""
         above = _above(self._after)
         for name in self._new.keys() & self._after.keys():
             folders = _above([name])
             is_taken = name in self.symbolic and not folders.isdisjoint(self._old)
             if is_taken or name in above or not folders.isdisjoint(self._after):
-                raise _refusal(name, "is the name of a folder of references, or in a reference")
+                return f"{name} is the name of a folder of references, or in a reference"
             earlier = self._old.get(name)
             if name in self.symbolic and earlier is not None and not is_symbolic(earlier):
-                raise _refusal(name, "names another reference now, and its own value is lost")
+                return f"{name} names another reference now, and its own value is lost"
+        return ""
 
-    def _check_steps(self, name: str, value: bytes) -> None:
-        step: bytes | None = value
+    def _has_end(self, value: bytes | None) -> bool:
         for _ in range(_MAX_STEPS):
-            if not is_symbolic(step):
-                return
-            step = self._after.get(os.fsdecode(_target(step)))
-        if is_symbolic(step):
-            raise _refusal(name, "leads to itself, or over too many references")
+            if not is_symbolic(value):
+                return True
+            value = self._after.get(os.fsdecode(_target(value)))
+        return not is_symbolic(value)
 
     def _run(self, folder: Path, feed: bytes) -> None:
         (folder / HEAD).write_text("ref: refs/heads/none\n", encoding="ascii")
@@ -154,10 +154,6 @@ def _above(names: Iterable[str]) -> set[str]:
         while (name := name.rpartition("/")[0]) and name not in folders:
             folders.add(name)
     return folders
-
-
-def _refusal(name: str, problem: str) -> ToolError:
-    return ToolError(f"{name} {problem}", error_class="git_failed")
 
 
 def _command(name: bytes, old: bytes | None, new: bytes | None) -> bytes:

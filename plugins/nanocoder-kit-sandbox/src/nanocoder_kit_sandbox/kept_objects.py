@@ -22,7 +22,7 @@ _FOLDERS: Final = re.compile(r"pack|[0-9a-f]{2}")
 _PACKS: Final = "pack"
 _OBJECT: Final = re.compile(r"[0-9a-f]{38,62}|pack-[0-9a-f]+\.(?!bitmap$|rev$)\w+")
 _DERIVED: Final = re.compile(r"multi-pack-index(?!\.lock$).*|pack-[0-9a-f]+\.(bitmap|rev)")
-"""What git computes from packs, and then believes instead of them; it can do without."""
+"""Files that git computes from packs, and then trusts in place of them; it can do without."""
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 Objects = dict[str, int]
@@ -68,7 +68,7 @@ class KeptObjects:
     def put_back(self) -> int:
         """Put back the kept objects that are missing; return their number.
 
-        What git would believe instead of them is removed, unless it was there before the session.
+        Files derived from packs that are new or changed since the session began are removed.
         One that cannot be put back keeps none of the others from it. Raises: OSError.
         """
         count, problem = 0, None
