@@ -7,6 +7,7 @@ link there, so no name leads elsewhere. Every sandbox has the same rules for a f
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 import sys
@@ -141,10 +142,14 @@ def problem_of(
         from nanocoder_kit_process.git.arriving import problem_of_index
 
         return problem_of_index(content, own, lambda entry: _is_there(entry, workspace, denied))
-    lines = content.removesuffix(b"\n").split(b"\n") if content else []
+    # One by one: a list of all would take many times the memory of the content.
+    lines = (line.removesuffix(b"\n") for line in io.BytesIO(content))
     if name == "HEAD":
-        is_fine = len(lines) == 1 and (is_hash(lines[0]) or _is_reference(lines[0], b"ref: refs/"))
+        line = content.removesuffix(b"\n")
+        is_fine = is_hash(line) or _is_reference(line, b"ref: refs/")
     elif name == "packed-refs":
+        if content.startswith(b"#"):  # only the first line may be a comment
+            next(lines)
         is_fine = all(map(_is_packed, lines))
     else:
         is_fine = all(map(is_hash, lines)) if name in _OF_HASHES else b"\0" not in content
@@ -169,7 +174,7 @@ def _is_there(entry: Any, workspace: str, denied: Collection[str]) -> bool:
 def _is_packed(line: bytes) -> bool:
     digest, has_name, name = line.removeprefix(b"^").partition(b" ")
     is_named = not has_name or _is_reference(name, b"refs/")
-    return line[:1] == b"#" or (is_hash(digest) and is_named)
+    return is_hash(digest) and is_named
 
 
 def is_hash(word: bytes) -> bool:
