@@ -67,6 +67,12 @@ def test_a_protected_name_with_a_deep_tree_is_moved_away(repository):
     assert all(len(line) < 500 for line in lines)
 
 
+def test_commands_run_beside_a_deep_tree(repository):
+    repository.run(f"{DEEPEN} deep")
+    repository.close()
+    assert repository.run("echo works").stdout == "works\n"
+
+
 def test_a_deep_tree_in_git_keeps_no_protected_name(repository):
     box = repository.open()
     command = f"rm .git/HEAD; {DEEPEN} .git/ORIG_HEAD; {DEEPEN} .git/HEAD; echo > .envrc"

@@ -22,6 +22,7 @@ from nanocoder_kit_sandbox.survey import Survey, Surveyed, ancestors, outer_fold
 HANGS_S: Final = 5.0
 """The time after which another call counts as hanging."""
 MAX_LINES: Final = 20
+MAX_PATH_BYTES: Final = 4_095
 MOST_TOGETHER: Final = 100
 """So many paths of one kind have a mount each; one takes longer the more there are."""
 REMOVED: Final = "that a command removed were put back: in the sandbox none goes"
@@ -178,7 +179,10 @@ class Inside:
         of that. It cannot do so with what was there before it: that is a mount for it.
         """
         if self._settled is None or self.files.is_idle:
-            self._settled = frozenset((*names.protected, *names.secret))
+            paths = (*names.protected, *names.secret)
+            # No mount, and no program by that name, has a path that is too long.
+            most = MAX_PATH_BYTES - len(os.fsencode(self._root))
+            self._settled = frozenset(path for path in paths if len(os.fsencode(path)) < most)
 
     def _in_place(self, paths: Iterable[str]) -> tuple[str, ...]:
         return tuple(path for path in paths if self._settled and path in self._settled)
