@@ -175,6 +175,7 @@ def test_a_tool_that_is_one_file_becomes_a_package(nanocoder) -> None:
     ("code", "problem"),
     [
         ("def count(path):\n    return 1\n", "has no hook"),
+        ("def nanocoder_nothing():\n    return []\n", "has no hook"),
         ("from nanocoder import tool\n\n@tool\ndef count(ctx):\n    'Count.'\n", "nanocoder_tools"),
     ],
 )

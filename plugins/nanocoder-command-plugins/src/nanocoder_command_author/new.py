@@ -13,7 +13,7 @@ from keyword import iskeyword
 from pathlib import Path
 from string import Template
 
-from nanocoder import Host, UsageError, __version__
+from nanocoder import STYLES, Host, UsageError, __version__
 from nanocoder_kit_process.capabilities import scan
 
 TEMPLATES = Path(__file__).resolve().parent / "template"
@@ -22,8 +22,6 @@ SUFFIX = ".template"
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 MAX_NAME_CHARS = 40
 RULE = "lower-case letters and digits, words joined by dashes, a letter first"
-HOOK = "nanocoder_"
-"""Prefix of the name of each hook."""
 NO_HOOK = (
     "{0} has no hook, so nothing of it would be used: a plugin has functions with @hookimpl, such"
     " as nanocoder_tools for tools; `nanocoder plugins new tool example` makes one to look at."
@@ -178,7 +176,7 @@ def _has_hook(module: ast.Module) -> bool:
             names.add(node.asname or node.name)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             names.add(node.id)
-    return any(name.startswith(HOOK) for name in names)
+    return not names.isdisjoint(STYLES)
 
 
 def _write(files: Mapping[str, str], folder: Path) -> None:
