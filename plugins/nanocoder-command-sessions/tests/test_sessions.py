@@ -205,7 +205,7 @@ def test_sessions_of_directories_that_are_gone_are_counted_and_listed_on_demand(
     (nanocoder.cwd / "gone").rmdir()
     shown = nanocoder("sessions", "list", "--all")
     assert ("In kept" in shown.stdout, "In gone" in shown.stdout) == (True, False)
-    assert "1 of directories that are gone not shown (--gone lists them)." in shown.stderr
+    assert "1 in directories that are gone: not shown (--gone lists them)." in shown.stderr
     shown = nanocoder("sessions", "list", "--all", "--gone")
     assert ("In gone" in shown.stdout, "gone not shown" in shown.stderr) == (True, False)
 

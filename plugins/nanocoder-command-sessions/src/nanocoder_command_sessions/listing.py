@@ -26,7 +26,7 @@ IN_JSON: Final = (
     "forked_from",
 )
 EMPTY: Final = "{} without a model's answer not shown (--empty lists them)."
-GONE: Final = "{} of directories that are gone not shown (--gone lists them)."
+GONE: Final = "{} in directories that are gone: not shown (--gone lists them)."
 
 
 def list_all(arguments: Namespace, host: Host) -> int:

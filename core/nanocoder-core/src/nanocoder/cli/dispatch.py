@@ -37,7 +37,7 @@ IDLE: Final = {"model": "--model", "mode": "--mode", "resume": "--continue", "st
 """Options that a command without sessions would ignore, by what they set."""
 CALL: Final = "NANOCODER_CALL"
 """Set in the environment of every process that a tool starts."""
-IN_CALL: Final = "a tool call may not change nanocoder's configuration; run this yourself"
+IN_CALL: Final = "a tool call may not configure nanocoder; run this yourself in a terminal"
 
 
 def command_of(words: Sequence[str]) -> "partial[int]":
