@@ -175,6 +175,13 @@ def test_the_beginning_of_an_id_is_enough_when_it_is_unique(store, tmp_path):
     assert store.find("2") == ids[2]
 
 
+def test_the_beginning_of_an_id_means_a_session_that_is_listed(store, tmp_path):
+    for _ in range(3):
+        store.create(tmp_path, "acme/large", "ask")[1].close()  # as single calls do
+    listed = begin(store, tmp_path)
+    assert store.find("2") == listed
+
+
 def test_a_typo_is_answered_with_the_nearest_id(store, tmp_path):
     session_id = begin(store, tmp_path)
     with pytest.raises(UsageError, match=f"did you mean {session_id!r}"):

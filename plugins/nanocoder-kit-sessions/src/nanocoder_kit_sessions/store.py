@@ -159,6 +159,9 @@ class SessionStore:
         if name in ids:
             return name
         matches = [session_id for session_id in ids if name and session_id.startswith(name)]
+        if len(matches) > 1:  # single calls are not listed
+            summaries = map(_summary_of, map(self.path, matches))
+            matches = [each.id for each in summaries if each and each.title] or matches
         if len(matches) == 1:
             return matches[0]
         if matches:
