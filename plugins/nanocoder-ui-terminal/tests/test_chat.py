@@ -169,7 +169,7 @@ def test_a_plugin_of_one_file_counts_from_the_next_reload_on(chat, tmp_path):
     talk.type("/reload").see("plugin shout: loaded again")
     talk.type("go").see("Two.").type("/output").see("HO?")
     (folder / "shout.py").write_text("1 / 0\n")
-    talk.type("/reload").see("plugin shout: not loaded, its import failed: ZeroDivisionError")
+    talk.type("/reload").see("plugin shout: not loaded, its import failed: ZeroDivisionError").see("the version before stays")
     talk.type("/tools shout").see("shout (safe, shout)")
     (folder / "shout.py").unlink()
     talk.type("/reload").see("tools that are gone: shout").see("plugin shout: removed")

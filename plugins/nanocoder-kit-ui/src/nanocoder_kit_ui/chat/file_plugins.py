@@ -43,7 +43,8 @@ def _load(plugins: Plugins, installed: Installed) -> str:
         trial.add(plugin, name)
         problem = ""
     except Exception as error:  # noqa: BLE001 - the code of a plugin may raise anything
-        problem = f"not loaded, its {import_problem(error, installed.module)}"
+        stays = "; the version before stays" if old is not None else ""
+        problem = f"not loaded, its {import_problem(error, installed.module)}{stays}"
     if any(entry is not None and entry.is_policy for entry in (old, trial.entries.get(name))):
         problem = AT_NEXT_START
     if problem:
