@@ -302,7 +302,7 @@ def _is_kept(path: str) -> bool:
 def outermost(paths: list[str]) -> list[str]:
     """Return *paths* without those below another of them."""
     # Sorted so, what is below a path follows it; a program may make thousands of levels.
-    outer, last = set[str](), "/"
+    outer, last = set[str](), "\0"  # no path begins so
     for path in sorted([f"{path}/" for path in paths]):
         if not path.startswith(last):
             last = path
