@@ -1,6 +1,9 @@
 """What a person learns of a package that is not ours, before any file of it is downloaded."""
 
+import contextlib
 import socket
+import subprocess
+import sys
 import threading
 from base64 import b64encode
 from collections.abc import Iterator
@@ -164,3 +167,32 @@ def test_an_index_that_answers_badly_or_never_is_said_to_tell_nothing(monkeypatc
     lines = list(publisher.lines_about("acme-thing", Installer("uv", ["uv"]).address()))
     server.close()
     assert any(line.startswith("  nothing about its owner and age (") for line in lines), lines
+
+
+ASKING = """\
+import sys
+from nanocoder_command_setup import publisher
+publisher.TIMEOUT_S = 0.5
+print(*publisher.lines_about("acme-thing", sys.argv[1]), sep="\\n")
+"""
+
+
+def test_an_index_that_never_ends_its_answer_does_not_hold_up_the_end() -> None:
+    ended = threading.Event()
+
+    def serve() -> None:
+        with server.accept()[0] as connection, contextlib.suppress(OSError):
+            connection.sendall(HEAD % 1_000_000)
+            while not ended.wait(0.1):
+                connection.sendall(b" ")
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=serve, daemon=True).start()
+        address = f"http://127.0.0.1:{server.getsockname()[1]}/simple"
+        try:
+            done = subprocess.run(
+                [sys.executable, "-c", ASKING, address], capture_output=True, timeout=20, check=True
+            )
+        finally:
+            ended.set()
+    assert b"does not answer within 0.5 s" in done.stdout

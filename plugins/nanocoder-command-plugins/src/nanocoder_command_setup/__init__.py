@@ -9,7 +9,7 @@ from typing import Final
 import attrs
 from nanocoder import Argument, Command, Host, Resource, hookimpl
 
-from nanocoder_command_setup.added import FilePlugins
+from nanocoder_command_setup.plugin_option import FilePlugins
 from nanocoder_command_setup.schema import config_schema
 from nanocoder_command_setup.sets import Sets
 from nanocoder_command_setup.sources import Settings

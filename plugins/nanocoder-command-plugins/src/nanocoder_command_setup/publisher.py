@@ -2,10 +2,11 @@
 
 import json
 import re
+import threading
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPException
+from queue import Empty, SimpleQueue
 from typing import Any, Final
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 from urllib.request import Request, urlopen
@@ -63,12 +64,23 @@ def _get(address: str, form: str) -> Any:
 
 def _in_time(address: str, form: str) -> Any:
     """Ask as `_get` does; raises TimeoutError also where bytes come one by one."""
-    # Not in a `with`, whose end would wait for the answer.
-    answer = ThreadPoolExecutor(1).submit(_get, address, form)
+    answers: SimpleQueue[Any] = SimpleQueue()
+
+    def ask() -> None:
+        try:
+            answers.put(_get(address, form))
+        except Exception as error:  # noqa: BLE001 - raised again in the thread that waits
+            answers.put(error)
+
+    # A daemon: the end of the program would wait for a thread of an executor.
+    threading.Thread(target=ask, daemon=True).start()
     try:
-        return answer.result(TIMEOUT_S)
-    except TimeoutError:
+        answer = answers.get(timeout=TIMEOUT_S)
+    except Empty:
         raise TimeoutError(f"it does not answer within {TIMEOUT_S:g} s") from None
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
 
 
 def _owners(index: str, name: str) -> str:

@@ -27,7 +27,7 @@ class Settings:
     blocked_packages: tuple[str, ...] = field(
         default=(),
         metadata={
-            "description": "Names of packages that may not be installed; they win.",
+            "description": "Names of packages that may not be installed, even if allowed.",
             "tighten": "union",
         },
     )
@@ -35,7 +35,7 @@ class Settings:
         default="",
         metadata={
             "description": "The address of the only index to install from; then no folder and no"
-            ' wheel of this machine is a source. Empty: what pip or uv uses. "https://…/simple"',
+            " wheel of this machine is a source. Empty: what pip or uv uses.",
             "user_only": True,
         },
     )

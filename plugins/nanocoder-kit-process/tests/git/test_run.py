@@ -23,7 +23,7 @@ def test_git_reads_all_of_a_long_input_however_slow_it_is(tmp_path):
     assert git(tmp_path, *slow, feed=feed, limit_s=10) == at_once
 
 
-def test_git_that_is_cancelled_leaves_no_locks(tmp_path):
+def test_git_that_is_cancelled_removes_its_locks(tmp_path):
     git(tmp_path, "init", "-q")
     git(tmp_path, "commit", "-qm", "first", "--allow-empty", variables=IDENTITY)
     commit = git(tmp_path, "rev-parse", "HEAD").decode().strip()

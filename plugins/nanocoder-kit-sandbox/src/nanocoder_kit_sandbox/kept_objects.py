@@ -127,13 +127,6 @@ class KeptObjects:
                 for name in changed:
                     remove(name, folder)
 
-    @contextmanager
-    def _opened(self, folder: str) -> Iterator[tuple[int, int]]:
-        tops = self._objects, self._copies
-        with ExitStack() as opened:
-            ours, copies = (opened.enter_context(opened_folder(top, folder)) for top in tops)
-            yield ours, copies
-
     def _put_back(self, folder: str, objects: Objects) -> int:
         try:
             now = self._folders.of(f"{self._objects}/{folder}")
